@@ -53,7 +53,8 @@ def program(x, w):
 
 
 def rounded(v):
-    """Returns the elements of a tensor on the CPU, rounded because native kernels may round differently; else None."""
+    """Returns the rounded elements of a tensor on the CPU, because native kernels may round differently; None for other
+    tensors."""
     return v.double().round(decimals=5).tolist() if v.device.type == "cpu" else None
 
 

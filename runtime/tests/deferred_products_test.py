@@ -109,7 +109,7 @@ def test_a_step_of_training_in_the_graph():
 
 
 def test_weights_of_the_same_shape_are_not_confused():
-    """Each sum is returned in its own result, also if the types of all sums are equal."""
+    """Each sum is returned in its own result, even if the types of all sums are equal."""
 
     def walk(node, A, B, C):
         if node.left is None:

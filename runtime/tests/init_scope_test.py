@@ -1,4 +1,4 @@
-"""`ag.init_scope`: code that runs in Python while the function around it is traced."""
+"""`ag.init_scope`: code that runs in Python while the enclosing function is traced."""
 
 import linecache
 import random

@@ -272,7 +272,7 @@ def test_lists_that_code_in_c_changes_below_a_staged_condition(change):
 
 
 def test_code_in_c_that_compares_numbers_that_have_become_inputs():
-    """Such a comparison ends a trace in the middle of `heappush`, whose change must not remain."""
+    """The comparison ends the trace inside `heappush`. What `heappush` has changed by then must be undone."""
     numbers = [1, 5, 2]
 
     @ag.function

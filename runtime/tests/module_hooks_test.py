@@ -11,7 +11,7 @@ from oracle import assert_equal, refusal, t
 
 
 class Pair(nn.Module):
-    """Has two inputs and two outputs, of which one has no gradient."""
+    """Has two inputs and two outputs. The second output, an index, has no gradient."""
 
     def __init__(self):
         super().__init__()

@@ -5,8 +5,8 @@
     tf_dropin.uninstall()
 
 TensorFlow still decides what is converted and with which options, and runs the result with its operators. The binary
-runs once per source text and set of optional features; functions are looked up in its output by name and position.
-TensorFlow runs functions that the binary does not convert unchanged, with its usual warning.
+runs once per source text and set of optional features; functions are looked up in its output by name and position. If
+the binary does not convert a function, TensorFlow runs it unchanged, with its usual warning.
 
 Depends on the `autograph` package of TensorFlow 2.21 and the JSON output of `ag-lsp convert`. Requires Python 3.11 or
 newer.

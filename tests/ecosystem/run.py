@@ -1,4 +1,4 @@
-"""Count the findings of `ag-lsp check` in published packages, by package and rule, as a Markdown table. All rules are
+"""Counts the findings of `ag-lsp check` in published packages, by package and rule, as a Markdown table. All rules are
 enabled, including those that are off by default.
 
     python tests/ecosystem/run.py AG_LSP_BINARY FOLDER [--findings]

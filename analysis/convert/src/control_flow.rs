@@ -111,8 +111,8 @@ impl<'a> SourceOrderVisitor<'a> for FindFunctions {
     }
 }
 
-/// Returns `if False: a = b = None`. It makes names local to the function without binding them, as is needed for names
-/// that only the functions of its blocks bind.
+/// Returns `if False: a = b = None`, which makes names local to the function without binding them. This is needed for
+/// names that are bound only in the functions of the blocks, where they are `nonlocal`.
 fn local_declaration(names: &[Name]) -> Stmt {
     let origin = TextRange::default();
     let store = |name: &Name| {

@@ -40,7 +40,7 @@ pub struct FunctionInfo {
 pub(super) struct Entry<'t> {
     pub(super) info: FunctionInfo,
     pub(super) node: Node<'t>,
-    /// The innermost class around it. There may be functions in between.
+    /// The innermost enclosing class. There may be functions in between.
     pub(super) class: Option<Name>,
     /// Whether no function encloses it. Converting a module converts these functions, each together with the functions
     /// nested in it.

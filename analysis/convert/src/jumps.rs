@@ -88,7 +88,7 @@ pub(super) fn exits(block: &[Stmt]) -> bool {
     }
 }
 
-/// Returns whether a block ends with a jump, or with an `if` of which all branches exit, at least one of them by a
+/// Returns whether a block ends with a jump, or with an `if` all of whose branches exit, at least one of them by a
 /// jump.
 fn jumps(block: &[Stmt]) -> bool {
     match block.last() {

@@ -34,7 +34,7 @@ pub(super) struct LoweringContext<'a> {
     /// Whether it is converted together with another function or with a module.
     pub(super) is_nested: bool,
     pub(super) is_async: bool,
-    /// The innermost class around it. There may be functions in between. Private names are mangled with the class name.
+    /// The innermost enclosing class. There may be functions in between. Private names are mangled with the class name.
     pub(super) class: Option<Name>,
     pub(super) first_parameter: Option<Name>,
     /// The variables, its own or of enclosing functions, that may be `Undefined` in a graph.

@@ -8,8 +8,8 @@
 //! def g(): use(x)  # reads use and x, binds g
 //! ```
 //!
-//! In very large functions attributes and items are not tracked separately from their root variable.
-//! Functions above the next size limit are opaque.
+//! In very large functions, attributes and items are not tracked separately from their root variable. Even larger
+//! functions are opaque: only their parameters are known.
 
 use std::borrow::Cow;
 

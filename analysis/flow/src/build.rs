@@ -335,7 +335,7 @@ impl<'a> Builder<'a> {
         self.frames.iter().any(|frame| matches!(frame, Frame::Handlers { .. } | Frame::Finally { .. }))
     }
 
-    /// Adds edges from a node that raises an exception to the ends of the `with` statements around it, up to the
+    /// Adds edges from a node that raises an exception to the ends of the enclosing `with` statements, up to the
     /// innermost `try`.
     fn suppress(&mut self, node: NodeId) {
         for frame in self.frames.iter_mut().rev() {

@@ -27,7 +27,7 @@ pub struct Calls {
     pub ranges: Vec<TextRange>,
 }
 
-/// Returns the staged function around an offset.
+/// Returns the staged function at an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<HierarchyItem> {
     Some(item(document, &FunctionAnalysis::at(db, document, offset)?))
 }

@@ -92,7 +92,7 @@ fn operator_set(db: &dyn Db, document: Document, function: Option<&str>) -> Oper
     if is_own { OperatorSet::AutoGraph } else { OperatorSet::TensorFlow }
 }
 
-/// Returns the qualified name of the innermost function around an offset.
+/// Returns the qualified name of the innermost function at an offset.
 pub fn function_at(db: &dyn Db, document: Document, offset: TextSize) -> Option<String> {
     let index = file_index(db, document);
     let function = index.definitions.function_at(offset)?;

@@ -1,4 +1,4 @@
-//! The staged function around an offset, with the results of its queries.
+//! The staged function at an offset, with the results of its queries.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -29,7 +29,7 @@ pub struct FunctionAnalysis<'db> {
 }
 
 impl<'db> FunctionAnalysis<'db> {
-    /// Returns the innermost function around an offset, if it is staged.
+    /// Returns the innermost function at an offset, if it is staged.
     pub fn at(db: &'db dyn Db, document: Document, offset: TextSize) -> Option<Self> {
         let index = file_index(db, document);
         let function = index.definitions.function_at(offset)?;

@@ -37,7 +37,7 @@ pub fn symbols(db: &dyn Db, document: Document) -> Vec<Symbol> {
     FunctionAnalysis::all(db, document).map(symbol).collect()
 }
 
-/// Returns the staged function around an offset.
+/// Returns the staged function at an offset.
 pub fn symbol_at(db: &dyn Db, document: Document, offset: ruff_text_size::TextSize) -> Option<Symbol> {
     let around = symbols(db, document).into_iter().filter(|symbol| symbol.range.contains_inclusive(offset));
     around.min_by_key(|symbol| symbol.range.len())

@@ -25,11 +25,11 @@ pub struct Stage {
     /// Whether no call or root certainly reaches it: it overrides a method that is called on `self`, or it flows as a
     /// value to a call that other functions may reach, too ([`crate::value_flow`]).
     pub uncertain: bool,
-    /// Whether it is reached only for objects of a class whose base class makes the call: it overrides a method that is
-    /// called on `self`, and its class inherits the code of that call, or such a method calls it.
+    /// Whether it is reached only if there are objects of a derived class. It overrides a method that is called on
+    /// `self`, and its class inherits the code of that call; or such an overriding method calls it.
     pub is_override: bool,
     /// Whether it is only reached because it flows to a call as a value. If it is not `uncertain`, no other function of
-    /// the project flows to that call, or staged code alone calls it.
+    /// the project flows to that call, or only staged code calls the function.
     pub by_value: bool,
     /// Whether other functions of the project flow to that call, too. Then its arguments may be meant for one of them.
     pub several_callees: bool,

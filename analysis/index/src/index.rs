@@ -81,9 +81,9 @@ pub struct FileIndex {
     /// The functions in which every `compile` of a Keras model passes `run_eagerly=True`; the module, if this holds in the
     /// whole file.
     pub compile_eagerly: Vec<Code>,
-    /// The decorated functions that their test only calls where it expects an exception. They are no roots.
+    /// The decorated functions that a test defines and calls only where it expects an exception. They are not roots.
     pub expected_to_fail: Vec<FunctionIndex>,
-    /// The file calls `keras.Input`, so it builds functional models.
+    /// Whether the file calls `keras.Input` to build functional models.
     pub makes_keras_inputs: bool,
     /// Whether the file has a class whose only base class is a layer, model or metric of Keras.
     pub derives_from_keras: bool,

@@ -164,7 +164,7 @@ pub struct Declaration {
     pub to: Node,
     /// The dotted names of the classes, as the code spells them.
     pub classes: Vec<Name>,
-    /// Whether the variable holds nothing but objects of these classes and `None`.
+    /// Whether the variable holds only objects of these classes and `None`.
     pub is_complete: bool,
 }
 
@@ -193,7 +193,7 @@ pub struct LambdaFlow {
     /// The value of `*args` and `**kwargs`.
     pub variadic: Option<Node>,
     pub result: Node,
-    /// The code around the lambda.
+    /// The code that contains the lambda.
     pub around: Owner,
 }
 
@@ -264,7 +264,7 @@ impl FlowCode {
         self.owners.iter_enumerated().rev().map(|(site, owner)| (*owner, site)).collect()
     }
 
-    /// Returns the function (or module code) around a lambda, or the given code itself.
+    /// Returns the function or module code that contains a lambda; for other code, the code itself.
     pub fn code_around(&self, mut owner: Owner) -> Code {
         loop {
             match owner {

@@ -62,8 +62,9 @@ pub(super) fn from_root<'a>(ctx: &FunctionContext<'a>) -> Vec<Call<'a>> {
     calls
 }
 
-/// Returns whether the root that leads to a function compiles a value: `torch.compile(model)` for a parameter `model`. The
-/// value is usually a module that users pass, so the functions of the project that flow to it may never be compiled.
+/// Returns whether a function is reached from a root that compiles a value: `torch.compile(model)` for a parameter
+/// `model`. The value is usually a module that users pass, so the functions of the project that flow to it may never be
+/// compiled.
 pub(super) fn is_reached_from_compiled_value(ctx: &FunctionContext) -> bool {
     let is_value = |stage: &Stage| stage.by_value && stage.root == Some(RootKind::TorchCompile);
     is_value(ctx.stage) || from_root(ctx).iter().any(|call| call.stage.is_some_and(is_value))

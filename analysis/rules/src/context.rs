@@ -108,8 +108,8 @@ impl<'a> FunctionContext<'a> {
         is_constructor(&self.def().name) || self.root().is_none() && caller.is_some_and(is_constructor)
     }
 
-    /// Returns whether a name that the function uses is a variable of the module. Names in nested functions are not:
-    /// they may belong to the function around.
+    /// Returns whether a name that the function uses is a variable of the module. Returns false in a nested function,
+    /// because the name may belong to the enclosing function.
     pub fn is_module_variable(&self, name: &str) -> bool {
         let index = file_index(self.db, self.document);
         let own = index.definitions.find(&self.path);

@@ -22,12 +22,12 @@ use ag_syntax::expressions;
 use ag_syntax::functions::FunctionAst;
 use ag_syntax::qname::QName;
 
-/// Parameters that libraries and training loops give both values.
+/// Parameters to which libraries and training loops pass both `True` and `False`.
 const SWITCHED: [&str; 7] =
     ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
 
-/// Returns whether the tests before a call fail if the parameters of the calling functions have their defaults, as far as
-/// the calls that lead to it do not pass other values.
+/// Returns whether the calling function does not reach a call, because of the values that its tests have. These are
+/// computed from the values of the parameters: the arguments that the known calls pass, or else the defaults.
 pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
     let (Some(stage), Some(flow)) = (call.stage, queries::flow(db, call.function).as_ref()) else {
         return false;
@@ -36,7 +36,7 @@ pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
     excludes(&call.ast.def().body, call.range, &|test| scope.holds(test))
 }
 
-/// `holds`: the truth value of a test, if it is known.
+/// Returns whether `body` does not reach `range`. `holds` returns the truth value of a test, if it is known.
 fn excludes(body: &[Stmt], range: TextRange, holds: &dyn Fn(&Expr) -> Option<bool>) -> bool {
     for statement in body {
         let Stmt::If(conditional) = statement else {
@@ -124,7 +124,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the constant that a parameter receives from the call that leads here, or its default.
+    /// Returns the constant that a parameter receives from the call that reaches this function, or its default.
     fn parameter(&self, name: &Name, calls: usize) -> Option<&'a Expr> {
         let calls = calls.checked_sub(1)?;
         if let Some(Call { function, ast, stage, range }) = callers::of_stage(self.db, self.stage)

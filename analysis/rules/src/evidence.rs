@@ -26,7 +26,7 @@ use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_syntax::qname::QName;
 
-/// Builtins whose result is a Tensor, or has Tensors, only if an argument is or has one.
+/// Builtins whose result is or contains a Tensor only if an argument is or contains one.
 const BUILTINS: [&str; 13] = [
     "abs",
     "enumerate",
@@ -128,8 +128,8 @@ fn decisive<'a>(ctx: &FunctionContext<'a>, diagnostic: &Diagnostic) -> Option<&'
     is_own.then(|| ctx.expression_at(span.range))?
 }
 
-/// Returns whether no Tensor flows to the value: `k` in `for k in range(3)`, also if a parameter of this name is a Tensor.
-/// AutoGraph makes Tensors of the numbers in staged loops, JAX does not.
+/// Returns whether no Tensor flows to the value: `k` in `for k in range(3)`, even if a parameter of this name is a
+/// Tensor. AutoGraph converts numbers in staged loops to Tensors, JAX does not.
 fn is_number(ctx: &FunctionContext, evidence: &Evidence) -> bool {
     matches!(evidence, Evidence::Parameters(parameters) if parameters.is_empty())
         && ctx.dialect() == Dialect::Jax
@@ -179,7 +179,7 @@ fn is_data_of_step(ctx: &FunctionContext, position: usize) -> bool {
     position == 1 && ctx.stage.root == Some(RootKind::KerasMethod) && STEPS.contains(&ctx.def().name.as_str())
 }
 
-/// Returns whether the call that leads here passes a value that does not rest on assumptions.
+/// Returns whether the call that reaches this function passes a value that does not depend on assumptions.
 fn is_passed_tensor(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
     let (Some(calls), Some(parameter)) = (calls.checked_sub(1), ctx.stage.parameters.iter().nth(position))
     else {
@@ -294,7 +294,7 @@ fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSe
     Evidence::any(evidence)
 }
 
-/// Returns whether a value is certainly no Tensor and has none.
+/// Returns whether a value certainly neither is nor contains a Tensor.
 fn is_python(ctx: &FunctionContext, value: &Expr) -> bool {
     use ag_index::facts::Alternative;
     let fact = ctx.fact(value);

@@ -45,7 +45,7 @@ use ag_index::index::FileIndex;
 
 pub use context::{FileContext, FunctionContext};
 
-/// A rule of the catalogue.
+/// A rule, with its documentation and the function that checks it.
 #[derive(Debug)]
 pub struct Rule {
     /// The code, such as `AG101`. It never changes.

@@ -197,7 +197,8 @@ fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Returns whether the calls that lead here pass on, unchanged, the second or a later argument of a Keras method.
+/// Returns whether the parameter receives the second or a later argument of a Keras method, which the calls between
+/// that method and this function pass on unchanged.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());

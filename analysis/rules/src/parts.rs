@@ -126,7 +126,7 @@ impl Follower {
         }
     }
 
-    /// Returns whether the call that leads here passes a tree for a parameter, or a part of one.
+    /// Returns whether the call that reaches this function passes a tree, or a part of one, for a parameter.
     fn is_argument(&mut self, ctx: &FunctionContext, parameter: &Parameter, whole: bool) -> bool {
         let Some(calls) = self.calls.checked_sub(1) else { return false };
         let mut follower = Self { calls, seen: FxHashSet::default() };

@@ -52,8 +52,8 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         })
 }
 
-/// Returns the highest severity of a finding on a path that is not excluded. It is a warning if the root itself takes the
-/// path under a condition that Python decides: no call may satisfy it.
+/// Returns the highest severity of a finding at `range`. It is a warning if `range`, or a call between the root and
+/// this function, is under a condition that Python decides, because there may be no call that satisfies this condition.
 ///
 /// ```python
 /// @jax.jit
@@ -99,8 +99,8 @@ fn is_satisfied(stage: &Stage, test: &Expr) -> bool {
     })
 }
 
-/// Returns whether `range` is under an `if` that Python decides while the graph is built, which may be false in every
-/// call: `if seed is None: seed = random.randint(0, 9)`.
+/// Returns whether `range` is under an `if` that Python decides while the graph is built: `if seed is None: seed =
+/// random.randint(0, 9)`. Its condition may be false in every call.
 fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range: TextRange) -> bool {
     let is_python = |test: &Expr| {
         let construct = constructs.iter().find(|construct| construct.test_range == test.range());
@@ -110,8 +110,9 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
     guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
-/// Returns whether a call that leads here is under a test that TorchScript may decide while it compiles, such as
-/// `if not torch.jit.is_scripting():`, or after an `if` with such a test that returns.
+/// Returns whether TorchScript may leave out a call between the root and this function. It does so if it decides a test
+/// while it compiles, such as `if not torch.jit.is_scripting():`. The call is under this `if`, or after it if it
+/// returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
         let text = &call.ast.text[test.range()];
@@ -121,9 +122,9 @@ fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     })
 }
 
-/// Returns whether the calls that lead here from a root pass a Tensor for `parameter`, as its annotation declares. Some
-/// calls do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host callback are not
-/// traced.
+/// Returns whether the calls between the root and this function pass a Tensor for `parameter`, as its annotation
+/// declares. Some calls do not: `def cell_list(box_size: Array)` may be called with a number, and arguments of a host
+/// callback are not traced.
 pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let mut stage = ctx.stage;
@@ -149,8 +150,8 @@ pub(super) fn receives_tensor(ctx: &FunctionContext, parameter: &str) -> bool {
     true
 }
 
-/// Returns whether `accepts` returns true for the expression that the call that leads here passes for `parameter`.
-/// `accepts` also receives the calling function.
+/// Returns whether the call that reaches this function passes an expression for `parameter` for which `accepts` returns
+/// true. `accepts` also receives the calling function.
 pub(super) fn receives<'a>(
     ctx: &FunctionContext<'a>,
     parameter: &str,
@@ -170,7 +171,8 @@ pub(super) enum Passed<'db> {
     FromLibrary(Vec<&'db Expr>),
 }
 
-/// Returns what the call that leads here passes for a parameter, with the calling function. `None` if it is not known.
+/// Returns what the call that reaches this function passes for a parameter, with the calling function. `None` if it is
+/// not known.
 pub(super) fn passed<'db>(
     ctx: &FunctionContext<'db>,
     parameter: &Name,
@@ -220,8 +222,8 @@ fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
         || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
 }
 
-/// Returns whether the code at `range` assigns what a test finds missing, which happens in the first trace:
-/// `if key not in self.cache: self.cache[key] = …`, `if self.table is None: self.table = …`.
+/// Returns whether a test checks that a value is missing, and the code at `range` assigns this value: `if key not in
+/// self.cache: self.cache[key] = …`, `if self.table is None: self.table = …`. The first trace runs this code.
 fn is_filled(function: &FunctionAst, test: &Expr, range: TextRange) -> bool {
     let Expr::Compare(compare) = test else { return false };
     let place = match (&*compare.ops, &*compare.comparators) {

@@ -24,7 +24,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         }
     }
     let mut diagnostics = context.diagnostics.take();
-    // `torch.compile(model)`: that a function of the project flows to `model` does not say that nothing else does.
+    // `torch.compile(model)`: other values may flow to `model`, besides the functions of the project.
     let highest_by_value = match callers::is_reached_from_compiled_value(&context) {
         true => Severity::Info,
         false => Severity::Warning,
@@ -43,7 +43,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             if stage.by_value {
                 diagnostic.severity = diagnostic.severity.min(highest_by_value);
             }
-            // There may be no object of the class.
+            // There may be no object of the derived class.
             if stage.is_override {
                 diagnostic.severity = diagnostic.severity.min(Severity::Warning);
             }

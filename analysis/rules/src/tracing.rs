@@ -187,8 +187,7 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
     outer && is_outside_staged_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
 }
 
-/// Returns whether no function around a function is staged. So the variables that it captures are created before
-/// tracing.
+/// Returns whether no enclosing function is staged. If so, the captured variables are created before tracing.
 pub(super) fn is_outside_staged_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     let mut around = function.path(db).qualname.as_str();
     while let Some((rest, _)) = around.rsplit_once('.') {

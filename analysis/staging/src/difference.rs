@@ -43,7 +43,8 @@ pub struct Difference {
     pub methods: Vec<FunctionIndex>,
 }
 
-/// Returns the functions whose code differs; `None` if the edit may affect other code by anything else than attributes.
+/// Returns the functions whose code differs; `None` if the edit may affect other code through anything other than
+/// attributes.
 pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     let (old, new) = (&before.index, &after.index);
     if before.text.as_str() == after.text.as_str() {

@@ -50,8 +50,8 @@ use crate::value_flow::{Callable, PossibleCalls};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     Certain,
-    /// It is staged for the objects of a class that may have none: it overrides a method that staged code of a base
-    /// class calls on `self`, and the class inherits this code.
+    /// It is staged if there are objects of its class. It overrides a method that staged code of a base class calls on
+    /// `self`, and its class inherits this code.
     Inherited,
     /// It may not be staged. It overrides such a method in a class that may not run the staged code of its base class, or
     /// it is a method of a Keras model that the project only calls in eager code.
@@ -125,9 +125,9 @@ pub struct Fixpoint {
     hierarchy: Hierarchy,
     /// Empty if functions are not followed as values.
     pub possible: Arc<PossibleCalls>,
-    /// Whether all certain calls are known. From then on, only possible calls are added.
+    /// Whether all certain calls are known. If so, only possible calls are still added.
     is_certain_complete: bool,
-    /// The functions that staged code alone calls, directly or through other such functions.
+    /// The functions that only staged code calls, directly or through other such functions.
     only_staged: BTreeSet<Callable>,
     has_keras2: bool,
     has_keras3: bool,
@@ -139,13 +139,13 @@ pub struct Fixpoint {
     /// syntax.
     pub checked_syntax: FxHashMap<Scope, Vec<(Vec<Name>, bool)>>,
     pub staged: BTreeMap<Scope, Staged>,
-    /// The roots that stage a body only if the function around them is staged:
+    /// The roots that stage a body only if the enclosing function is staged:
     /// [`ag_index::roots::RootSite::in_staged_code`].
     bodies: Vec<(Scope, RootIndex)>,
     evidence: BTreeMap<Scope, u8>,
     /// The arguments that each scope passes: (callee, parameter, argument).
     contributions: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
-    /// The Tensors that each scope passes in calls of values ([`by_value`]), in the same form.
+    /// The Tensors that each scope passes in calls through values ([`by_value`]), in the same form.
     by_value: BTreeMap<Scope, Vec<(Scope, ParameterIndex, Contribution)>>,
     pub parameters: BTreeMap<Scope, IndexVec<ParameterIndex, ParameterAssumption>>,
     returns: BTreeMap<Scope, AssumedType>,
@@ -373,7 +373,7 @@ impl Fixpoint {
     fn scope_of(&self, db: &dyn Db, target: &Target) -> Option<Scope> {
         let document = *self.positions.get(&target.document)?;
         let (function, entry) = file_index(db, target.document).definitions.find(&target.path)?;
-        // The type engine takes the type of a name from its `def`, also if an assignment replaces the function.
+        // The type engine takes the type of a name from its `def`, even if an assignment replaces the function.
         (!entry.replaced).then_some(Scope { document, code: Code::Function(function) })
     }
 
@@ -442,7 +442,8 @@ impl Fixpoint {
     }
 }
 
-/// Returns whether a type is known, and is not `None`, from which tests such as `x is None` would narrow it.
+/// Returns whether a type has exactly one alternative, which is not `None`. If it were `None`, the type engine would
+/// treat code after tests such as `x is None` as unreachable.
 fn is_one_type(assumed: &AssumedType) -> bool {
     match assumed.alternatives() {
         [one] => !assumed.unknown && !one.is_none(),

@@ -268,7 +268,8 @@ impl<'db> Modules<'db> {
         })
     }
 
-    /// Returns the documents all of whose names a file imports by `from module import *`, directly or through others.
+    /// Returns the documents that a file imports by `from module import *`, directly or through others. The file itself
+    /// comes first.
     pub(crate) fn starred(&self, document: DocumentIndex) -> Vec<DocumentIndex> {
         let mut found = vec![document];
         let mut at = 0;

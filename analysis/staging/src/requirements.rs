@@ -1,8 +1,9 @@
 //! The version of Keras that a project requires: `tensorflow<2.16` in `pyproject.toml`, `setup.py`, `setup.cfg` or
 //! `requirements*.txt`.
 //!
-//! The files of the closest folder that requires a version decide, in the folder of a document or an ancestor up to the
-//! project's root. Requirements that contradict each other, such as those of two extras, decide nothing.
+//! The search starts in the folder of a document, and goes up to the project's root. The first folder that requires a
+//! version determines the version. If its requirements contradict each other, such as those of two extras, the version
+//! is unknown.
 
 use std::str::FromStr;
 

@@ -23,8 +23,8 @@ impl Edit {
     }
 }
 
-/// Returns the indentation of the statement at `offset`; `None` if other code precedes it on the line, as it precedes
-/// `y = 1` in `if x: y = 1`.
+/// Returns the indentation of the statement at `offset`; `None` if other code precedes it on the line: `y = 1` in
+/// `if x: y = 1`.
 pub fn indentation(text: &str, offset: TextSize) -> Option<&str> {
     let before = text.get(..usize::from(offset))?;
     let line = before.get(before.rfind('\n').map_or(0, |newline| newline + 1)..)?;

@@ -37,7 +37,7 @@ pub(crate) struct DependencySlice {
     bodies: FxHashSet<FunctionIndex>,
     /// The functions whose parameters are in the slice.
     headers: FxHashSet<FunctionIndex>,
-    /// The functions whose results are in the slice. The results of queried functions need not be.
+    /// The functions whose results are in the slice. The results of the queried functions need not be in it.
     results: FxHashSet<FunctionIndex>,
     classes: FxHashSet<ClassIndex>,
     /// The classes whose instances may be called. Instances of other classes in the slice occur only as `self`.

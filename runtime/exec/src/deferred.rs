@@ -18,8 +18,8 @@ use super::in_place;
 use super::products;
 use super::value::{Object, Value};
 
-/// The number of rows of the joined operands from which on they are multiplied. With more rows, a product is not
-/// faster, but the operands need more memory.
+/// The joined operands are multiplied once they have this number of rows. With more rows, a product is not faster, but
+/// the operands need more memory.
 const MAX_ROWS: i64 = 256;
 
 /// A matrix, and the products that have not been added to it yet.

@@ -63,7 +63,7 @@ fn a_graph_is_read_back() {
     assert_eq!(sexpr(&read(&sexpr(&again)).unwrap()), sexpr(&again));
 }
 
-/// Snek, figure 6: `x * (x * 1)`.
+/// The example of the Snek paper (figure 6, see `runtime/README.md`): `x * (x * 1)`.
 #[test]
 fn the_form_of_a_graph() {
     let power = r#"graph 1

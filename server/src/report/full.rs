@@ -8,7 +8,7 @@ use super::{Fix, Location, Report, Violation};
 
 /// The number of lines shown before and after a finding and its labels.
 const CONTEXT: usize = 2;
-/// The number of lines from which on the lines between the annotations of a snippet are folded.
+/// A snippet with more lines than this is folded: lines between its annotations are left out.
 const MAX_UNFOLDED: usize = 10;
 /// The maximum number of lines between a finding and a label in its snippet. Other labels become notes.
 const NEAR: usize = 30;

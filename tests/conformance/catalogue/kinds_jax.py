@@ -63,7 +63,7 @@ def kinds():
 
 
 def raises(tree):
-    """Returns each `raise` with the innermost function around it; `yield lambda name: ValueError(…)` counts as a `raise`."""
+    """Returns each `raise` with the innermost enclosing function; `yield lambda name: ValueError(…)` counts as a `raise`."""
     def visit(node, function):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Raise) and child.exc is not None:

@@ -71,7 +71,8 @@ def observe(code, calls, filename, globals_=(), seconds=SECONDS_PER_CALL):
 
 
 def extents(text):
-    """Maps a line to the (first, last) line of the innermost statement; for a compound statement, of its header."""
+    """Maps each line to the first and last line of the innermost statement on it. For a compound statement, these are
+    the lines of its header."""
     found = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.stmt, ast.ExceptHandler)):
@@ -105,7 +106,8 @@ def difference(original, converted, lines, spread):
 
 
 def modules_of(text, filename):
-    """Returns number -> code of the modules in `text`, which are between numbered markers."""
+    """Returns a dictionary from number to code. `text` consists of several modules; each begins with a marker that
+    contains its number."""
     found, body = {}, None
     for statement in ast.parse(text, filename).body:
         if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "PROGRAM_STARTS":

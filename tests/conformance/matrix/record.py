@@ -4,8 +4,8 @@
 
 Without names, it records the faults that have no recording yet.
 
-A cell is valid if the framework does what the fault says for the faulty program, and does nothing of that for the
-repaired one. `recorded/FRAMEWORK.json` maps each fault to its carriers, and these to "" (valid) or the reason why not.
+A cell is valid if the framework behaves as the fault declares for the faulty program, and not for the repaired one.
+`recorded/FRAMEWORK.json` maps each fault to its carriers, and these to "" (valid) or the reason why not.
 """
 import contextlib
 import importlib
@@ -155,7 +155,7 @@ def outcome(runner, files, eager=False):
 
 
 def why_invalid(runner, fault, faulty, marked, repaired):
-    """Returns "" if the framework treats the two programs as the fault says."""
+    """Returns "" if the framework treats the two programs as the fault declares."""
     clean = outcome(runner, repaired)
     if "error" in clean:
         return f"repaired: {clean['error']}: {clean['message']}"

@@ -1,4 +1,5 @@
-"""The calls that record_eager.py runs: one per expression statement in a module's `main()`.
+"""The calls that record_eager.py (see `record_eager_slim.py`) runs: one per expression statement in a module's
+`main()`.
 
 The other statements of `main()` only prepare arguments and are not recorded. Because these calls are in
 the module, a checker sees the same argument types at the call sites.

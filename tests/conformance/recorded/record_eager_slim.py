@@ -2,8 +2,9 @@
 
     python record_eager_slim.py torch|jax RECORDER [MODULE ...]
 
-RECORDER is the path of record_eager.py. It runs in a temporary copy of the folder; the verdicts are written
-next to the modules, as NAME.json: {module, constructs: [{function, kind, line, col, verdict, under_jit?}]}.
+RECORDER is the path of record_eager.py, which is not part of this repository. It runs in a temporary copy of the
+folder. The verdicts are written next to the modules, as NAME.json: {module, constructs: [{function, kind, line, col,
+verdict, under_jit?}]}.
 """
 import json
 import shutil

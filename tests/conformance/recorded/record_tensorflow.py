@@ -3,9 +3,9 @@
     python record_tensorflow.py --recorder RECORDER.py tensorflow/*.py
     python record_tensorflow.py --output RECORDED.json tensorflow/loops.py
 
-RECORDER.py runs the examples of a module under `tf.function` and reports every
-condition and loop that ran. This script adds comprehension conditions, selects
-the fields that the tests need, and writes them next to the module.
+RECORDER.py is not part of this repository. It runs the examples of a module under `tf.function` and reports every
+condition and loop that ran. This script adds the conditions of comprehensions, selects the fields that the tests need,
+and writes them next to the module.
 """
 
 import argparse

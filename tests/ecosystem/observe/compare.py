@@ -126,7 +126,7 @@ class Comparison:
             self.counts["observed " + verdict] += 1
             detail = f"{construct}: ran as {verdict} ({row['staged']}/{row['python']}), the checker says {binding}"
             if binding is None:
-                # A lambda is listed with the function around it.
+                # A lambda is listed with the enclosing function.
                 known = (file, row["function"]) in self.stages.functions
                 kind = "unlisted" if known else "in unseen functions"
                 if kind == "unlisted":

@@ -38,7 +38,7 @@ impl<'a> Walker<'a> {
                 self.stack.push(Item::Expression(&node.left, certain));
             }
             Expr::If(node) => {
-                // A walrus in the body does not bind for the `else`, so the `else` is processed before the body.
+                // The body and the `else` are separate optional parts, so a walrus in one does not bind for the other.
                 self.begin_optional();
                 self.stack.push(Item::Expression(&node.body, false));
                 self.begin_optional();
@@ -75,8 +75,8 @@ impl<'a> Walker<'a> {
         self.found.writes.push(Write { name, kind: DefKind::Walrus, range, value, certain });
     }
 
-    /// Marks the end of an optional part. Items that are pushed from now on belong to it, and are processed before the
-    /// mark.
+    /// Begins an optional part by pushing the mark of its end. The stack is last in, first out: the items that are
+    /// pushed after the mark belong to the part, and are processed before the mark.
     fn begin_optional(&mut self) {
         self.stack.push(Item::EndOptional(self.bound.len()));
     }

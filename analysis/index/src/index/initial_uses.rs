@@ -26,8 +26,8 @@ pub(super) fn of(def: &ast::StmtFunctionDef, parameter: &Name) -> Vec<TextRange>
     uses.found
 }
 
-/// Finds where the values end that are computed before the name is bound: the end of an assignment, or the start of
-/// another statement or of the outermost loop around the binding.
+/// Finds the offset up to which the name has its initial value: the end of the assignment that binds it, or the start
+/// of another binding statement or of the outermost loop around the binding.
 struct FirstBinding<'a> {
     name: &'a Name,
     /// The innermost statement, or the outermost loop around it, with the position that it determines.

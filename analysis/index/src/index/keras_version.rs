@@ -39,8 +39,8 @@ pub enum Version {
     Three,
 }
 
-/// Returns whether an attribute with this name may need a certain version. This cheap test avoids that most names are
-/// resolved for [`version_of`].
+/// Returns whether an attribute with this name may need a certain version. This cheap test avoids resolving most names
+/// for [`version_of`].
 pub(super) fn may_need_version(attribute: &str) -> bool {
     ONLY_KERAS2.iter().chain(&ONLY_KERAS3).any(|(_, name)| *name == attribute)
 }

@@ -40,8 +40,9 @@ const TRACING: [&str; 13] = [
 pub struct ModelCall {
     /// The last part of the callee's name.
     pub name: &'static str,
-    /// The top package of the callee, or of the class of its object, if it is known and no library of Keras models. The
-    /// call traces no model unless this is a package of the project.
+    /// The top-level package of the callee, or of the class of its object. `None` if the package is unknown, or a
+    /// library of Keras models. If it is another package, the call traces a model only if the package belongs to the
+    /// project.
     pub package: Option<Name>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds uses and tests of which the syntax shows that they are Python, because a Tensor cannot occur in them.
+//! Finds uses and tests whose syntax excludes Tensors, so that Python evaluates them.
 
 use ruff_python_ast::{self as ast, Expr};
 

@@ -29,7 +29,7 @@ thread_local! {
 
 /// Runs `work`. Until it ends, this thread keeps the tree of the file that it indexed last.
 pub fn while_keeping_tree<T>(work: impl FnOnce() -> T) -> T {
-    /// Drops the tree, also if the work panics.
+    /// Drops the tree, even if the work panics.
     struct Close;
     impl Drop for Close {
         fn drop(&mut self) {

@@ -68,8 +68,8 @@ struct Walk<'a> {
     visited: u32,
     /// Expressions to which root sites refer, and that have no id yet.
     pending: FxHashMap<*const Expr, Vec<(RootIndex, Pending)>>,
-    /// Lambdas that a call passes to a library and that are not visited yet. The value says whether the library stages
-    /// the functions that the lambda calls.
+    /// Lambdas that a call passes to a library and that are not visited yet, each with whether the library stages the
+    /// functions that the lambda calls.
     called: FxHashMap<*const ast::ExprLambda, bool>,
     /// The type variables without a bound that were found so far: `T = TypeVar("T")`, `def f[T]`, `class A[T]`.
     type_variables: FxHashSet<Name>,
@@ -89,11 +89,11 @@ struct Walk<'a> {
     is_in_loop: bool,
     /// The calls of `compile` of Keras models, and whether they pass `run_eagerly=True`.
     compiles: Vec<(Code, bool)>,
-    /// The decorated roots nested in functions, by the function around them and their name.
+    /// The decorated roots nested in functions, by the enclosing function and their name.
     local_roots: FxHashMap<(Code, Name), LocalRoot>,
 }
 
-/// How the function around a nested root uses it.
+/// How the enclosing function uses a nested root.
 #[derive(Clone, Copy, Default)]
 struct LocalRoot {
     /// In a `with pytest.raises(…):`.
@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records names that are tested directly. Such a name may be a flag, so the test is no evidence for a Tensor.
+    /// Records names that are tested directly. Such a name may be a flag, so the test is not evidence for a Tensor.
     fn flag_use(&mut self, test: &Expr) {
         match test {
             Expr::Name(_) => self.python_use(test),

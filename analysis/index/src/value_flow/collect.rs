@@ -169,7 +169,7 @@ impl<'a> Collector<'a> {
         node
     }
 
-    /// Returns the innermost function around the current scope. Lambdas and comprehensions do not count.
+    /// Returns the innermost function that contains the current scope. Lambdas and comprehensions do not count.
     fn function(&self) -> Option<FunctionIndex> {
         self.scopes.iter().rev().find_map(|frame| frame.function)
     }

@@ -93,7 +93,7 @@ pub(super) fn may_be_flag(ctx: &FunctionContext, test: &Expr) -> bool {
     })
 }
 
-/// Returns a clause for messages that says how an unconverted decision on a Tensor fails.
+/// Returns a clause for messages: how an unconverted decision on a Tensor fails.
 pub(super) fn failure(ctx: &FunctionContext, decision: &Construct) -> &'static str {
     match decision.kind {
         // While a graph is traced, the iterator of a Dataset returns symbolic elements and never ends.

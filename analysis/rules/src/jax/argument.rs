@@ -82,9 +82,9 @@ fn check(ctx: &FileContext) {
     methods(ctx);
 }
 
-/// Reports `@jax.jit` on a method of a class without bases and decorators, because `self` is not a pytree. Not reported
-/// are classes that the file registers as a pytree or derives other classes from: these may be pytrees. A function
-/// whose first parameter is not called `self` may be called through the class, without an instance:
+/// Reports `@jax.jit` on a method of a class without bases and decorators, because `self` is not a pytree. A class that
+/// the file registers as a pytree, or from which it derives other classes, may be a pytree and is not reported. A
+/// function whose first parameter is not called `self` may be called through the class, without an instance:
 /// `Metrics.normalize(x)`.
 fn methods(ctx: &FileContext) {
     if !ctx.imports.uses("jax") || ctx.text.contains("register_") {

@@ -84,8 +84,8 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns whether a test only compares with strings. An array is unequal to each of them, so the result is no tracer:
-/// `for key in batch: if key == "mask": …`.
+/// Returns whether a test only compares with strings: `for key in batch: if key == "mask": …`. An array is unequal to
+/// every string, so the result is not a tracer.
 fn compares_with_text(test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) => {

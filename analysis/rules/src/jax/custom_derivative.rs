@@ -124,8 +124,8 @@ fn of<'a>(ctx: &FileContext, def: &'a ast::StmtFunctionDef) -> Option<Custom<'a>
     Some(Custom { def, decorator, is_vjp, fixed })
 }
 
-/// Reports a function without a rule. It has a rule if `f.defvjp(…)` or `@f.defjvp` occurs anywhere in the file, or if
-/// the file sets a rule on an object that may be this function.
+/// Reports a function without a rule. A function has a rule if `f.defvjp(…)` or `@f.defjvp` occurs anywhere in the
+/// file, or if the file sets a rule on an object that may be this function.
 fn has_rule(ctx: &FileContext, program: &Program, custom: &Custom) {
     let (name, method) = (&custom.def.name, if custom.is_vjp { "defvjp" } else { "defjvp" });
     let mut receivers = ctx.text.match_indices(method).filter_map(|(at, _)| {

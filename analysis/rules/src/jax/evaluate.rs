@@ -242,7 +242,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         values.reduce(|one, other| if one == other { one } else { Value::Unknown })
     }
 
-    /// Returns whether the function uses a parameter as only an array or a number can be used: `jnp.sum(x)`, `x.astype(d)`.
+    /// Returns whether the function uses a parameter in a way that only arrays and numbers support: `jnp.sum(x)`,
+    /// `x.astype(d)`.
     fn is_used_as_array(&self, owner: ScopeId, parameter: TextRange) -> bool {
         let range = self.program.range(owner);
         let Some((def, _)) = self.program.functions.iter().find(|(def, _)| def.range() == range) else {

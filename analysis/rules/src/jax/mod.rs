@@ -362,7 +362,7 @@ fn handles_state(ctx: &FunctionContext) -> bool {
 ///     return x + jax.random.normal(keys.next())
 /// ```
 ///
-/// A function that the jitted one calls may also capture the object, as a variable of functions that are not staged.
+/// A function that the jitted one calls may also capture the object, as a variable of functions that are not traced.
 fn is_called_on_outer(ctx: &FunctionContext) -> bool {
     let mut method = ctx.def().name.as_str();
     for call in callers::of(ctx) {

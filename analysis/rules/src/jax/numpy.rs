@@ -130,7 +130,7 @@ fn is_ufunc_method(function: &str) -> bool {
 /// Returns whether a function of NumPy converts an argument with `__array__`.
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
-    // These functions do not: those that other rules check, those of shapes and of callables, and classes.
+    // These do not convert an argument, or other rules check them: functions of shapes and of callables, and classes.
     const NOT_CONVERTING: [&str; 12] = [
         "apply_along_axis",
         "broadcast_shapes",

@@ -134,8 +134,9 @@ pub(super) const COUNTING: &[(&str, &str, usize)] = &[
     ("jax.ops.segment_sum", "num_segments", 2),
 ];
 
-/// The functions that need the values of their first argument, unless another argument changes the default behavior. It
-/// is given by its name and its position; `usize::MAX` if it has none.
+/// The functions that need the values of their first argument, unless another argument changes the default behavior.
+/// That argument is given by its name and position. The position is `usize::MAX` if the argument is keyword-only, or if
+/// there is no such argument.
 pub(super) const CHECKING: &[(&str, &str, usize)] = &[
     ("jax.numpy.choose", "mode", 3),
     ("jax.numpy.ravel_multi_index", "mode", 2),

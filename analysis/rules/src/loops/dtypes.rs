@@ -26,7 +26,7 @@ pub(super) enum Value {
         /// The carried name from which it was computed, if the value of this name was a Python number before the loop.
         number: Option<QName>,
     },
-    /// A Python number, with the dtype that it gets unless the other operand is a Tensor.
+    /// A Python number, with the dtype to which it is converted if the other operand is not a Tensor.
     Number(DType),
     Unknown,
 }

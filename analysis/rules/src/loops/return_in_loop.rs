@@ -94,7 +94,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the `return` that fails most certainly, and its severity. A `return` that every iteration reaches does not
+/// Returns the `return` with the highest severity, and this severity. A `return` that every iteration reaches does not
 /// fail. A `return` under a Python condition fails only while the condition is false.
 fn most_severe(staged: &StagedLoop, returns: &[TextRange]) -> Option<(TextRange, Severity)> {
     let severity = |range: TextRange| {

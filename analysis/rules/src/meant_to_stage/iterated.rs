@@ -12,7 +12,7 @@ use ag_syntax::qname::QName;
 /// The maximum number of expressions that are examined. If there are more, the result is uncertain.
 const MAX_STEPS: u32 = 64;
 
-/// Returns whether the value is a dense Tensor or a Variable. Ragged Tensors and Datasets implement iteration.
+/// Returns whether the value is certainly one dense Tensor or one Variable.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
     let kind = ctx.python_fact(expression).tensor_kind();
     matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))

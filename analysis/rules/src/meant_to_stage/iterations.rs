@@ -133,7 +133,7 @@ impl<'a> Iterations<'_, 'a> {
         }
     }
 
-    /// Returns whether a definition binds a Tensor, or is under a staged condition in the body and binds a known value.
+    /// Returns whether a definition binds a Tensor, or binds a known value under a staged condition of the body.
     fn is_staged(&self, definition: &Def) -> bool {
         let bound = self.of_definition(definition);
         let start = self.construct.range.start();

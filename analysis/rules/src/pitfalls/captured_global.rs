@@ -1,4 +1,4 @@
-//! A staged function reads a global number or flag that the program reassigns.
+//! A staged function reads a global number, flag or string that the program reassigns.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{Expr, Stmt};

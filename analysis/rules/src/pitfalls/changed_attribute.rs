@@ -162,7 +162,7 @@ impl<'a> Blocks<'_, 'a> {
             return all;
         }
         let own = function.def.range();
-        // A function of the same name within this one is another name.
+        // A function of the same name within this one is a different function.
         let next = starts.into_iter().filter(|start| *start >= own.end()).min();
         TextRange::new(own.end(), next.unwrap_or(all.end()))
     }

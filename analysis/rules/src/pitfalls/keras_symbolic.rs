@@ -20,7 +20,7 @@ declare_rule! {
     /// - a condition on the tensor, a loop over it, an assignment to its items
     /// - `float`, `int`, `len`, `max` and other builtins, functions of NumPy, `.numpy()`, `.astype(…)`
     /// - functions of TensorFlow, which Keras 2 converts to layers and Keras 3 rejects (a warning)
-    /// - `==`, which compares the objects and is always false (a warning)
+    /// - `==` or `!=`, which compares the objects, not their values (a warning)
     ///
     /// ## Why is this bad?
     /// A tensor of a functional model is a placeholder with a shape and a dtype. It has no value, neither while the
@@ -91,8 +91,8 @@ struct Helper<'a> {
     arguments: Vec<Argument<'a>>,
 }
 
-/// Checks a function that is called with symbolic tensors. It is checked up to the first statement that is not plain:
-/// an assignment, an expression, a `return`, or a loop over such statements.
+/// Checks a function that is called with symbolic tensors, up to the first statement that is not plain. Plain
+/// statements are assignments, expressions, `return`, and `for` loops that contain only plain statements.
 fn helper<'a>(
     ctx: &FileContext<'a>,
     def: &'a ast::StmtFunctionDef,

@@ -138,7 +138,8 @@ impl<'a> Scope<'_, 'a> {
         !is_library || self.ctx.text(call).contains("regular")
     }
 
-    /// Handles a call of a method of a model: `model.fit(…)`. Returns `None` early if the expression is no such call.
+    /// Handles a call of a method of a model: `model.fit(…)`. Returns `None` early if the expression is not such a
+    /// call.
     fn method(&mut self, expression: &'a Expr) -> Option<()> {
         let call = expression.as_call_expr()?;
         let method = call.func.as_attribute_expr()?;

@@ -152,7 +152,8 @@ struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
     helps: bool,
-    /// Whether the function runs as part of the graph of another one. Then only variables of the module outlive the graph.
+    /// Whether the function runs as part of another function's graph. If so, only variables of the module outlive the
+    /// graph.
     is_part: bool,
     receiver: Option<&'a str>,
 }
@@ -249,8 +250,8 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether no other function of the file that is staged or empties containers uses a variable of the module.
-    /// Otherwise the Tensor may be used in the same graph only.
+    /// Returns whether every other function of the file that uses this variable of the module is neither staged nor
+    /// empties containers. Otherwise, the Tensor may be used in the same graph only.
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);

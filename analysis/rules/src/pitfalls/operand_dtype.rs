@@ -238,8 +238,8 @@ fn dtype(ctx: &FunctionContext, value: &Expr) -> Option<Known> {
     }
 }
 
-/// Returns whether the dtype of a Tensor is that of an argument of a root, which other callers may pass with another
-/// dtype: `tf.repeat(ids, 2)`, unless an `input_signature` or an annotation declares it.
+/// Returns whether a Tensor has the dtype of an argument of a root: `tf.repeat(ids, 2)`. Other callers may pass another
+/// dtype, unless an `input_signature` or an annotation declares it.
 fn is_dtype_of_argument(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return false };
     let is_any = |values: &[&Expr]| values.iter().any(|value| is_dtype_of_argument(ctx, value, steps));

@@ -1,4 +1,4 @@
-//! Python state that a staged function updates and tests.
+//! Python counters and flags that a staged function updates. The updates happen only while the function is traced.
 
 use ruff_python_ast::helpers::any_over_expr;
 use ruff_python_ast::{self as ast, Expr, ExprContext, Stmt};
@@ -142,8 +142,8 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
 }
 
-/// Returns whether the function computes the object that contains the counter from its arguments. The counter then
-/// belongs to the trace:
+/// Returns whether the counter is in an object that the function computes from its arguments. The counter then belongs
+/// to the trace:
 ///
 /// ```python
 /// if self.shape is None:

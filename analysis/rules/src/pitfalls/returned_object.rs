@@ -134,8 +134,8 @@ fn object<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr, S
         {
             format!("a `{class}`")
         }
-        // A call of `object` returns a plain object. The inferred type `object` of another expression says nothing
-        // about its value.
+        // A call of `object` returns a plain object. If `object` is the inferred type of another expression, its value
+        // may be of any class.
         Alternative::Instance { .. }
             if value.as_call_expr().is_some_and(|call| ctx.builtin(&call.func) == Some("object")) =>
         {

@@ -13,7 +13,7 @@ pub(super) struct StagedNames<'a> {
     functions: FxHashSet<&'a str>,
     /// The methods, by class.
     methods: FxHashSet<(&'a str, &'a str)>,
-    /// For each name that is bound to new objects: their class; `None` if it has other values, too.
+    /// The names that are bound to new objects, each with the class; `None` if the name also has other values.
     objects: FxHashMap<&'a str, Option<&'a str>>,
 }
 

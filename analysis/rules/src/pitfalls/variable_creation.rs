@@ -14,10 +14,14 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls that create variables, in a `tf.function` or a function that it always calls, if every trace
-    /// evaluates them: `tf.Variable(…)`, optimizers and metrics of Keras, and layers that are created and called; also
-    /// `tf.Variable(…)` in the method `call` of a Keras layer, which `fit` traces. The finding is a warning if a trace
-    /// evaluates the call only for some arguments, or in a Python loop that may have no iterations.
+    /// Finds calls that create variables and that every trace evaluates:
+    ///
+    /// - in a `tf.function`, or in a function that it always calls: `tf.Variable(…)`, optimizers and metrics of Keras,
+    ///   and layers that are created and called
+    /// - in the method `call` of a Keras layer, which `fit` traces: `tf.Variable(…)`
+    ///
+    /// The finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop that may
+    /// have no iterations.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice

@@ -19,7 +19,8 @@ pub(super) enum Scope {
 #[derive(Debug)]
 pub(super) struct Directive {
     pub(super) scope: Scope,
-    /// The range from the `#` to the last letter, or to the closing bracket.
+    /// The range from the `#` to the closing bracket, or to the end of `ignore` or `ignore-file` if there are no
+    /// brackets.
     pub(super) range: TextRange,
     /// The listed rules; `None` if the directive applies to every rule.
     pub(super) list: Option<List>,
@@ -93,7 +94,8 @@ fn head(parsed: &Parsed<ModModule>) -> TextSize {
     first.map_or(TextSize::from(u32::MAX), Ranged::start)
 }
 
-/// Parses `# ag: ignore-file[AG101, …]` at the start of `range`. The flag says whether it applies to the whole file.
+/// Parses `# ag: ignore[AG101, …]` or `# ag: ignore-file[AG101, …]` at the start of `range`. The flag is true for
+/// `ignore-file`.
 fn read(text: &str, range: TextRange) -> Option<(Directive, bool)> {
     let comment = &text[range];
     let rest =

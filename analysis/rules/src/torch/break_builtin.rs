@@ -1,4 +1,4 @@
-//! Side effects and clocks under torch.compile.
+//! Calls of functions that torch.compile cannot trace: side effects, clocks, random numbers, parts of NumPy.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};

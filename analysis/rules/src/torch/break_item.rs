@@ -61,7 +61,7 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     for expression in ctx.expressions() {
-        // With `fullgraph=True`, numbers become symbolic, but a Tensor is no number.
+        // With `fullgraph=True`, numbers become symbolic, but Tensors do not become numbers.
         let found = match ctx.stage.options.full_graph {
             true => index(ctx, expression).or_else(|| range_bound(ctx, expression)),
             false => number(ctx, expression),

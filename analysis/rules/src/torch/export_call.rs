@@ -1,4 +1,4 @@
-//! Calls of `torch.export.export`: the module, the example inputs and the dynamic shapes.
+//! Calls of `torch.export.export`, and uses of the exported program, that raise.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;

@@ -1,4 +1,4 @@
-//! NumPy arrays and addresses under torch.export.
+//! Code that reads the memory of a Tensor under torch.export: NumPy arrays, addresses, number formats.
 
 use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;

@@ -212,7 +212,7 @@ fn handles_tracing(ctx: &FunctionContext, range: TextRange) -> bool {
     tests_compilation || is_under_script_test(ctx, range)
 }
 
-/// Returns whether `if not torch.jit.is_scripting(): …` is around `range`.
+/// Returns whether `range` is in an `if not torch.jit.is_scripting(): …`.
 fn is_under_script_test(ctx: &FunctionContext, range: TextRange) -> bool {
     ctx.constructs.iter().any(|construct| {
         matches!(construct.kind, ConstructKind::If | ConstructKind::IfExp)

@@ -1,4 +1,4 @@
-//! Arguments of `torch.cond`, `while_loop` and `scan`.
+//! Arguments that the control flow operators of torch reject: `torch.cond`, `while_loop`, `scan`.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -228,7 +228,7 @@ enum Structure {
 struct Body<'a> {
     parameters: Vec<&'a str>,
     results: Vec<&'a Expr>,
-    /// The names that the function binds. A parameter that is bound again is no operand any more.
+    /// The names that the function binds. A parameter that is bound again no longer refers to an operand.
     bound: Vec<&'a str>,
     /// The changes that the function makes to objects outside it.
     effect: Option<String>,

@@ -90,7 +90,7 @@ fn check(ctx: &FunctionContext) {
     declared_again(ctx);
 }
 
-/// Returns the first use, of the Tensor that is assigned at `target`, that a number would not support: `y.abs()`,
+/// Returns the first use that a number would not support, of the Tensor that is assigned at `target`: `y.abs()`,
 /// `y[0]`, `torch.relu(y)`, `self.layer(y)`.
 fn used_as_tensor<'a>(ctx: &FunctionContext<'a>, target: TextRange) -> Option<&'a Expr> {
     ctx.expressions().into_iter().find_map(|expression| {

@@ -1,5 +1,5 @@
-//! The arguments of calls of values. If only one function flows to a call, and the call passes Tensors, the parameters
-//! of the function are Tensors.
+//! The arguments of calls through values: the callee is a variable, field or element, not the name of a function. If
+//! only one function flows to such a call, and the call passes Tensors, the parameters of the function are Tensors.
 //!
 //! ```python
 //! class Policy:
@@ -22,7 +22,7 @@ use super::{Answers, Cause, Contribution, Fixpoint};
 use crate::value_flow::PossibleCalls;
 
 impl Fixpoint {
-    /// Updates the arguments that the queried scopes pass in calls of values. Returns whether any changed.
+    /// Updates the arguments that the queried scopes pass in calls through values. Returns whether any changed.
     pub(super) fn contribute_by_value(&mut self, db: &dyn Db, answers: &Answers) -> bool {
         let possible = std::sync::Arc::clone(&self.possible);
         let mut changed = false;
@@ -36,8 +36,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Returns whether a scope passes the same Tensors in calls of values as before, apart from the locations of the
-    /// calls.
+    /// Returns whether a scope passes the same Tensors in calls through values as before, apart from the locations of
+    /// the calls.
     pub(crate) fn passes_same_by_value(
         &self,
         db: &dyn Db,

@@ -56,7 +56,8 @@ impl Fixpoint {
         self.calls(db, name)
     }
 
-    /// Returns whether a name means a function of the project: `evaluate(model, data)`, whose body says what is traced.
+    /// Returns whether a name refers to a function of the project: `evaluate(model, data)`. Its body determines what is
+    /// traced.
     fn is_own_evaluation(&self, db: &dyn Db, name: &str) -> bool {
         name == "evaluate"
             && self.documents.iter().any(|document| {

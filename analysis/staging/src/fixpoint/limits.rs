@@ -24,8 +24,8 @@ pub struct AnalysisLimits {
     pub values: bool,
 }
 
-/// The maximum number of functions in a large project whose functions are followed as values. The cost grows with this
-/// number. [`StagingOptions::follows_values`] overrides this limit.
+/// In a large project, functions are followed as values only if there are at most this many functions, because the cost
+/// grows with their number. [`StagingOptions::follows_values`] overrides this limit.
 const MAX_FOLLOWED: usize = 10_000;
 
 impl AnalysisLimits {

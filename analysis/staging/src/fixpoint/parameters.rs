@@ -354,7 +354,7 @@ fn assume(
         staged.dialect == Dialect::Tensorflow && staged.root == Some(RootKind::Function)
     });
     let mut assumed = AssumedType::default();
-    // A wrapper receives many functions. A known result of some of them is not that of the others.
+    // A wrapper receives many functions. If the results of some of them are known, those of the others may differ.
     let is_open = contributions.iter().any(|contribution| contribution.assumed.unknown);
     for contribution in &contributions {
         for alternative in contribution.assumed.alternatives() {

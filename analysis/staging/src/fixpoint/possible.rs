@@ -53,16 +53,17 @@ impl Fixpoint {
         self.typed_as(scope).is_some_and(|staged| staged.possible)
     }
 
-    /// Returns the stage under which types are inferred in a scope; `None` if the scope is only evidence. Evidence that
-    /// possible calls stage remains evidence here, unless these calls can reach no other function of the project.
+    /// Returns the stage under which types are inferred in a scope; `None` if the scope is only evidence. Possible
+    /// calls may also stage a scope that is evidence. Such a scope counts as evidence here, unless these calls can
+    /// reach no other function of the project.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
         self.staged
             .get(&scope)
             .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
     }
 
-    /// Returns whether the types of a scope were inferred before, and are inferred again because possible calls that
-    /// can reach no other function stage it. The arguments that it passes do not change.
+    /// Returns whether the types of a scope were already inferred, and are inferred again because it is staged by
+    /// possible calls that can reach no other function. The arguments that it passes do not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
@@ -85,7 +86,7 @@ impl Fixpoint {
         self.staged.len() != before
     }
 
-    /// Returns the functions that staged code alone calls, directly or through other such functions. A call may reach
+    /// Returns the functions that only staged code calls, directly or through other such functions. A call may reach
     /// several of them, but each is staged whenever it is called.
     ///
     /// ```python
@@ -135,7 +136,7 @@ impl Fixpoint {
             || self.only_staged.contains(&callable)
     }
 
-    /// Follows possible roots and calls. `only`: follows those to which a single function flows.
+    /// Follows possible roots and calls. If `only` is true, follows those to which a single function flows.
     fn follow_calls(&mut self, db: &dyn Db, possible: &PossibleCalls, only: bool) {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
@@ -152,7 +153,7 @@ impl Fixpoint {
                 queue.push((root.function, staged));
             }
         }
-        // The code of a lambda belongs to the function around it.
+        // The code of a lambda belongs to the enclosing function.
         let mut nested: BTreeMap<Scope, Vec<Callable>> = BTreeMap::new();
         for caller in possible.calls.keys().filter(|caller| matches!(caller.owner, Owner::Lambda(_))) {
             let Some(code) = possible.code_of(*caller) else { continue };

@@ -13,7 +13,7 @@ impl Fixpoint {
         staged.chain(contributions.map(|(_, _, contribution)| &contribution.cause))
     }
 
-    /// Updates locations and lambdas. Returns the functions of which a reason now refers to another location.
+    /// Updates locations and lambdas. Returns the functions that have a reason whose location has changed.
     pub fn apply(&mut self, moves: &Moves) -> Vec<Scope> {
         let mut affected = Vec::new();
         for (scope, staged) in &mut self.staged {

@@ -39,7 +39,8 @@ fn method_around(index: &FileIndex, code: Code) -> Option<(FunctionIndex, &str)>
     }
 }
 
-/// The maximum number of derived classes. A call on an interface with more of them is little evidence for each.
+/// The maximum number of derived classes. If there are more, a call of a method of the base class is little evidence
+/// for each of them.
 const MAX_DERIVED: usize = 64;
 
 impl Staged {
@@ -254,8 +255,8 @@ impl Fixpoint {
         Some(Scope { document: class.document, code: function.into() })
     }
 
-    /// Returns whether a staged method is staged for the objects of a derived class, too: the class inherits the method,
-    /// and its methods from the root to this one.
+    /// Returns whether a staged method is also staged for objects of a derived class. This is so if the class inherits
+    /// the method and all methods on the way from the root to it.
     ///
     /// ```python
     /// class Trainer:

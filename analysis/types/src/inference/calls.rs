@@ -1,5 +1,5 @@
-//! The calls of a scope with the types of their arguments: explicit calls, the calls that called library functions
-//! make, and implicit calls of special methods.
+//! The calls of a scope with the types of their arguments: explicit calls, calls that a library function makes
+//! (`lax.scan(body, …)` calls `body`), and implicit calls of special methods.
 
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -433,8 +433,8 @@ impl Inference<'_> {
             .collect()
     }
 
-    /// Returns the type of an argument that the function passes on. If the function traces nothing, as `jax.tree.map`,
-    /// numbers stay numbers.
+    /// Returns the type of an argument that the function passes on. If the library function does not trace, such as
+    /// `jax.tree.map`, numbers stay numbers.
     fn passed(&self, caller: &HigherOrderFunction, argument: &Expr) -> AssumedType {
         match caller.tracing {
             Tracing::Never => self.assumed(argument),

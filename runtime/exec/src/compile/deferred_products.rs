@@ -13,8 +13,8 @@
 //! the loop. Until then, a register holds a [`Sum`](crate::deferred::Sum) instead of the tensor.
 //!
 //! This module finds the sums of a graph. [`Sums::params`] contains the parameters of functions that are sums, with the
-//! results in which they are returned. The greatest set of such pairs is computed: at first, all pairs of equal types
-//! are assumed to be sums; pairs for which this is not true are removed until all remaining pairs fit together.
+//! results in which they are returned. This is a greatest fixpoint: at first, all pairs of equal types are assumed to
+//! be sums. Then pairs that are not sums under this assumption are removed, until nothing changes.
 
 use std::fmt::Write as _;
 

@@ -20,8 +20,8 @@ pub(super) const KINDS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) kind: ProductKind,
-    /// The size of the product as an index, less than `SIZES`: counted from `SMALLEST`, the index of the largest power
-    /// of two that is at most the number of multiplications.
+    /// The product has at least `SMALLEST << size` multiplications and, except for the last size, fewer than twice as
+    /// many. `size` is less than `SIZES`.
     pub(super) size: usize,
 }
 

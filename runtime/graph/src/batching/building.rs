@@ -8,11 +8,11 @@ use crate::ir::graph::{Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
-/// What happens with loops whose iterations are independent.
+/// What to do with loops whose iterations are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Ignore,
-    /// They stay as they are; [`LoopBatching::found`] says whether there are any.
+    /// The loops stay as they are. [`LoopBatching::found`] is set if there is one.
     Find,
     Batch,
 }
@@ -23,7 +23,7 @@ pub struct LoopBatching {
     mode: Mode,
     /// Whether there is a loop whose iterations are independent.
     pub found: bool,
-    /// The lists that batched loops have made, and for each a tensor whose rows are its items.
+    /// The lists that batched loops have made, each with a tensor whose rows are its items.
     rows: HashMap<Value, Value>,
 }
 

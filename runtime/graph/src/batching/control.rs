@@ -22,7 +22,8 @@ impl Batching<'_> {
             let (values, nodes) = (self.values.len(), self.nodes.len());
             match self.with_starts(node, &bounds, &starts)? {
                 Visited::Complete => return Some(()),
-                // `h = h0; for t in range(n): h = f(h, x[i, t])`: `h` is the same for all `i` before the nested loop only.
+                // `h = h0; for t in range(n): h = f(h, x[i, t])`: `h` is the same for all `i` only before the nested
+                // loop.
                 Visited::Differs(places) => {
                     self.values.truncate(values);
                     self.nodes.truncate(nodes);
@@ -149,7 +150,7 @@ impl Batching<'_> {
         Some((Region { nodes, ..Region::default() }, lanes))
     }
 
-    /// Returns the operand for a result of a region whose lane is like `lane`.
+    /// Returns the operand for a result of a region, converted to the kind of `lane`. `None` if that is not possible.
     fn as_lane(&mut self, lane: &Lane, result: &Lane) -> Option<Operand> {
         match (lane, result) {
             (Lane::Same(_), Lane::Same(operand)) => Some(operand.clone()),
@@ -177,7 +178,7 @@ impl Batching<'_> {
 /// The outcome of a visit of a nested loop.
 enum Visited {
     Complete,
-    /// These carried values, which were taken for the same in all iterations, are not.
+    /// These carried values were assumed to be the same in all iterations, but are not.
     Differs(Vec<usize>),
 }
 

@@ -1,4 +1,4 @@
-//! What a value of the body of a loop is in the batched loop.
+//! How the batched loop represents a value of the loop's body.
 
 use crate::ir::graph::Value;
 use crate::ir::operand::Operand;
@@ -23,10 +23,10 @@ pub(super) enum Lane {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
     pub(super) value: Value,
-    /// The number of items. In a nested loop, it counts as if this were the first iteration. `None` if it is unknown.
+    /// The number of items; `None` if it is unknown. In a nested loop, it is the number in the first iteration.
     pub(super) length: Option<u64>,
-    /// For a list that the batched loop carries, the result. `value` then contains only the items of this iteration,
-    /// so the iteration may append items, but not read any.
+    /// For a list that the batched loop carries: the index of its result. `value` then contains only the items of this
+    /// iteration, so the iteration may append items, but not read any.
     pub(super) place: Option<usize>,
 }
 

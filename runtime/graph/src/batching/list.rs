@@ -75,8 +75,8 @@ impl Batching<'_> {
         Some((**item).clone())
     }
 
-    /// Returns a tensor whose first dimension is the iteration, whose second one is the item, and whose other dimensions
-    /// are those of an item, and its sizes.
+    /// Returns a tensor and its sizes. Its first dimension is the iteration, the second one is the item, and the others
+    /// are those of an item.
     pub(super) fn stacked(&mut self, list: &List) -> Option<(Value, Vec<u64>)> {
         let Type::Tensor(item) = self.item_type(list)? else { return None };
         let length = list.length.filter(|length| *length > 0)?;

@@ -8,22 +8,24 @@
 //!         rewards.append(s[0, 2])
 //! ```
 //!
-//! A loop with small tensors spends most of its time between kernels. The kernels of a batched loop do the work of all
-//! iterations, and products with one row become products with a row for each iteration. Sums and products may round
-//! differently.
+//! In a loop over small tensors, calls of kernels take more time than the kernels. A kernel of a batched loop does the
+//! work of all iterations, and a product with one row becomes a product with a row for each iteration. Sums and
+//! products may round differently.
 //!
 //! Loops are batched while a graph is built, before gradients of their results are requested, so that the backward pass
-//! is batched too. A loop stays as it is if one iteration uses a result of another one, except for
+//! is batched too. A loop stays as it is if
 //!
-//! - tensors to which each iteration adds: `loss = loss + f(x)`,
-//! - lists to which each iteration appends the same number of tensors,
-//! - values that are assigned before they are used,
+//! - one iteration uses a result of another one; except for tensors to which each iteration adds
+//!   (`loss = loss + f(x)`), lists to which each iteration appends the same number of tensors, and values that are
+//!   assigned before they are used;
+//! - a condition or a number of iterations in it depends on a tensor;
+//! - a node has an effect, or its operator has no rule;
+//! - its tensors are so large that batching is not faster.
 //!
-//! or if a condition or a number of iterations in it depends on a tensor, if a node has an effect, if an operator has no
-//! rule, or if tensors are so large that batching does not pay.
+//! The modules:
 //!
 //! - `building`: the loops that a builder emits
-//! - `lane`: what a value of the body is in the batched loop
+//! - `lane`: how the batched loop represents a value of the body
 //! - `control`: nested loops and branches; `list`: lists; `scalar`: numbers; `rules`: operators, one file per family
 //! - `output`: the results of the loop
 
@@ -61,8 +63,8 @@ pub struct Batched {
     pub nodes: Vec<Node>,
     /// The results of the loop.
     pub outputs: Vec<Value>,
-    /// The lists among the results, and for each a tensor whose rows are the items that the loop has appended, if the
-    /// list was empty before.
+    /// The lists among the results that were empty before the loop, each with a tensor whose rows are the items that
+    /// the loop has appended.
     pub rows: Vec<(Value, Value)>,
 }
 
@@ -87,7 +89,7 @@ struct Batching<'a> {
     /// The source range of the node that is being batched, and whether gradients are enabled there.
     span: Option<Span>,
     grad: bool,
-    /// Whether there is a batched tensor. A loop without one is not worth the change.
+    /// Whether a tensor is batched. If none is, the loop stays as it is.
     has_batched: bool,
 }
 

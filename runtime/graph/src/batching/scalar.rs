@@ -1,4 +1,4 @@
-//! Numbers: those that are computed from the index of the loop with constants.
+//! Numbers that are computed from the index of the loop and constants.
 
 use super::Batching;
 use super::lane::Lane;

@@ -16,7 +16,8 @@ pub fn escaping(function: &Function) -> HashSet<Value> {
 pub fn sharing(function: &Function, operands: &[Operand]) -> HashSet<Value> {
     let mut seen = HashSet::new();
     operands.iter().for_each(|operand| reach(operand, &mut seen));
-    // Loop-carried values need another walk to reach the start of the loop.
+    // A walk goes from results to operands. A loop-carried value may lead back to code that was already visited, so the
+    // walk is repeated until nothing is added.
     let mut before = usize::MAX;
     while before != seen.len() {
         before = seen.len();

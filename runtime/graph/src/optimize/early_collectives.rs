@@ -1,5 +1,5 @@
-//! Starts each collective as soon as its operands are known, so that it runs at the same time as the nodes that it does
-//! not need:
+//! Starts each collective as soon as its operands are known, so that it runs at the same time as nodes on which it does
+//! not depend:
 //!
 //! ```python
 //! loss.backward()                          # computes the gradients of the last layers first

@@ -9,6 +9,6 @@ Words with a particular meaning in this layer and the layers above it:
     place           where Python stores a value, such as a variable or an attribute (`places.py`)
     cell            a tensor, list or place whose state a region may change
     block           a function of converted code, for example the body of a branch or loop
-    decide          if Python needs a staged boolean or number: compute it for the arguments of the call by running the graph
-                    that is recorded so far, continue the trace with this value, and check it in each run
+    decide          a staged boolean or number that Python needs: compute it for the arguments of the call, by running
+                    the graph that is recorded so far; continue the trace with this value, and check it in each run
 """

@@ -7,8 +7,8 @@ from ..record.types import TensorType
 
 
 class Hooks:
-    """The hooks of a tensor from outside. A trace is valid either for tensors with hooks or for tensors without hooks.
-    Each run calls the hooks that the tensor has at that time."""
+    """The hooks of a tensor that the graph captures. A trace is valid either for tensors with hooks or for tensors
+    without hooks. Each run calls the hooks that the tensor has at that time."""
 
     def __init__(self, capture):
         self._capture = capture

@@ -84,9 +84,9 @@ class Objects:
             self._watch_all([function], 0)
 
     def unseen(self, value):
-        """Watches what a function may read and change that Python or a library calls, so that the trace does not see the calls
-        in it: special methods, hooks, arguments of functions such as `functools.reduce`. The methods that it may call are
-        those of watched classes with a name that occurs in its code."""
+        """Watches what a function may read and change, if Python or a library calls it, so that the trace does not see
+        the calls in it. Examples are special methods, hooks, and arguments of functions such as `functools.reduce`. The
+        methods that it may call are those of watched classes with a name that occurs in its code."""
         for function in functions_of(value):
             code = function.__code__
             if id(code) in self._unseen or not is_user_code(function):
@@ -243,8 +243,9 @@ class Objects:
         return getattr(cell, "is_outer", False) or owner is not None and id(owner) in self.existing
 
     def count_holders(self, container, clock, replaced):
-        """Returns the number of variables, attributes and items of containers that hold a container, of those that were watched
-        before the mark with the number `clock`. `replaced` contains the ids of the lists for which a `List` stands."""
+        """Returns how many variables, attributes and items of containers hold a container. Counts only those that were
+        watched before the mark with the number `clock`. `replaced` contains the ids of the lists that a `List`
+        replaces."""
         count = 1 if id(container) in self.pinned else 0
         for entry in self.entries.values():
             if entry.born > clock:

@@ -192,8 +192,8 @@ def _is_user_class(kind):
 
 @functools.lru_cache(maxsize=None)
 def slots_of(kind):
-    """Returns the slots of a class by name. Classes written in C, such as `types.SimpleNamespace`, may have a member `__dict__`,
-    which is no slot: it holds the attributes."""
+    """Returns the slots of a class by name. Classes written in C, such as `types.SimpleNamespace`, may have a member
+    `__dict__`, which is not a slot: it holds the attributes."""
     return {
         name: member
         for base in reversed(kind.__mro__)

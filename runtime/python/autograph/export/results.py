@@ -1,4 +1,4 @@
-"""The value that a staged function returns, as an expression of the results of its graph."""
+"""The value that a staged function returns, as an expression that contains the results of its graph."""
 
 from .graph import List, type_of
 
@@ -19,8 +19,8 @@ class Undecided(Exception):
 
 
 class Slot:
-    """A stand-in for a value of the graph or an input in the returned value. `text` is its expression. `decided` maps
-    conditions to their assumed values."""
+    """Stands for a result or an input of the graph in the returned value. `text` is the expression of this result or
+    input. `decided` maps conditions to their assumed values."""
 
     def __init__(self, text, type, decided):
         self.text, self.type, self.decided = text, type, decided
@@ -41,7 +41,7 @@ class Slot:
 
 
 class Elements:
-    """A stand-in for all elements of a list of the graph."""
+    """Stands for all elements of a list of the graph."""
 
     def __init__(self, slot):
         self.slot = slot

@@ -35,7 +35,7 @@ class Carry:
         self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
         self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
-        self.shared = []  # groups of containers that an iteration makes those of several places
+        self.shared = []  # groups of places that hold one container after an iteration (`sharing.py`)
         self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
@@ -109,8 +109,8 @@ class Carry:
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
     def _marks(self, block, born):
-        """Finds the containers that an iteration makes those of several places. Returns whether the recorded iteration has marked
-        them at its start."""
+        """Finds the containers that several places hold after an iteration. Returns whether the recorded iteration has
+        marked all of them at its start."""
         found = sharing.groups(self.staging, self._slots(block), born, is_loop=True)
         known = {group.key for group in self.shared}
         new = [group for group in found if group.key not in known]
@@ -124,7 +124,7 @@ class Carry:
         return slots + [sharing.place(self.staging, cell, [cell_state(cell), state]) for cell, state in places]
 
     def _mark(self, values):
-        """Marks these containers, given the values of the variables."""
+        """Marks the containers that several places hold, given the values of the variables."""
         if self.shared:
             changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
             sharing.mark(self.staging, self.shared, [*changing, *map(sharing.assigned, self.cells)])
@@ -213,8 +213,9 @@ class Carry:
         return is_correct
 
     def _check_kind(self, cell, before, after):
-        """Raises an error if the loop converts a number or tensor that exists before the call, as in `self.best = 0.0`, then
-        `while n < x: self.best = loss`. After a first iteration it may have its final kind."""
+        """Raises an error if the loop converts a number or tensor that exists before the call, as in `self.best = 0.0`,
+        then `while n < x: self.best = loss`. If the caller peels the first iteration, the value may have its final kind
+        before the loop."""
         is_converted = specs.changes_kind(before, after) or specs.promotes(before, after)
         if is_converted and self.staging.objects.is_existing(cell):
             message = f"this loop assigns another kind of number or tensor to {regions.description(cell)}"

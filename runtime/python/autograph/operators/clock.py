@@ -1,5 +1,5 @@
-"""Functions with a different result in each call: the time, and sources of unique values. The graph reads the time when
-it runs; the other functions cannot be part of a graph."""
+"""Clocks, `time.sleep`, and sources of unique values. The graph reads clocks and sleeps when it runs. The sources of
+unique values cannot be part of a graph."""
 
 import builtins
 import datetime

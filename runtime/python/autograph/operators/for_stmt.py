@@ -199,8 +199,8 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
 
 
 def _continues(extra_test, execution, count):
-    """Returns the condition, besides the iterable, on which a loop continues after `count` iterations: a staged boolean, or
-    its assumed value."""
+    """Returns the condition on which a loop over an iterable with further elements continues after `count` iterations:
+    a staged boolean, or its assumed value."""
     continues = extra_test is None or extra_test()
     if execution is None or execution.expected is None or not is_condition(continues):
         return continues

@@ -135,7 +135,8 @@ def _cells(staging, blocks):
 
 
 def _different_kinds(cell):
-    """Returns the error for a place that the branches give numbers of different kinds, or a number and a tensor."""
+    """Returns the error for a place to which the branches assign numbers of different kinds, or a number and a
+    tensor."""
     what = f"to {regions.description(cell)} numbers of different kinds, or a number and a tensor"
     return StagingError(f"the branches assign {what}\nhelp: assign values of one kind, also before the call", spans.current())
 

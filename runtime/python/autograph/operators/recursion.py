@@ -76,8 +76,8 @@ def enter(staging, function, converted, args, keywords):
 
 
 def _stack_is_deep():
-    """Returns whether Python's stack is close to its limit. Makes an object of one frame only: a walk over `f_back` would
-    make an object of each frame, at each level of the recursion."""
+    """Returns whether Python's stack is close to its limit. Creates only one frame object. A walk over `f_back` would
+    create an object for each frame, at each level of the recursion."""
     try:
         sys._getframe(int(sys.getrecursionlimit() * 0.6))
     except ValueError:

@@ -284,8 +284,8 @@ def raise_unless(staging, flag, parts, kind):
 @contextmanager
 def decided_on_error(staging):
     """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
-    arguments of the call. Where that is impossible, below a staged condition or in a loop of the graph, raises the error, or lets
-    Python run the call if it draws both numbers and objects from a generator."""
+    arguments of the call. If that is impossible, raises the error. Outside of staged conditions and loops of the graph,
+    Python instead runs a call that draws both numbers and objects from one generator."""
     try:
         yield
     except StagingError as error:

@@ -1,15 +1,16 @@
-"""Containers that are the same object in two places on some paths only.
+"""Lists, dictionaries and tensors that two places share on some paths of the graph only.
 
-After a staged condition or loop, each variable and attribute that it assigns holds a new list or dictionary, which the graph
-has merged. So two places that hold the same object on some paths hold two objects afterwards, and a change of one of them
-would not change the other:
+A place is a variable, an attribute or an item. After a staged condition or loop, each place that it assigns holds a new
+list or dictionary, which the graph has merged. So two places that hold the same object on some paths hold two objects
+afterwards, and a change of one of them would not change the other:
 
     if x.sum() > 0:
         a = b          # on some paths, `a` and `b` are the same list
     a.append(x)        # also changes `b` on these paths
 
-Where such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the call,
-or refused. Where both are local variables, this happens only if one of the containers is changed while the other one exists.
+If such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the
+call, or refused. If both are local variables, this happens only if one of the containers is changed while the other one
+exists.
 """
 
 import operator
@@ -61,7 +62,7 @@ class Group(NamedTuple):
 
 
 def containers_in(value, path=()):
-    """Yields the lists and dictionaries in a value, each with its path. The node of a tree is a row of the graph, also if its
+    """Yields the lists and dictionaries in a value, each with its path. The node of a tree is a row of the graph, even if its
     class is a named tuple."""
     if isinstance(value, StandIn):
         return
@@ -111,9 +112,9 @@ _DEPTH = 4
 
 
 def groups(staging, slots, born, is_loop=False):
-    """Returns the groups of positions that hold one container on some path. If such a group remains after the call, restarts the
-    trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a list before
-    the branches or the loop."""
+    """Returns the groups of positions that hold one container on some path. If such a group remains after the call,
+    restarts the trace with the condition or loop decided, or raises an error. `born` is a pair: the clock of the heap,
+    and the number of the next `List`, both before the branches or the loop."""
     found = {}
     before = {id(container): len(positions) for container, positions, _ in _occurrences(slots, [slot.before for slot in slots])}
     for number in range(len(slots[0].afters) if slots else 0):
@@ -265,8 +266,8 @@ def _at(value, path):
 
 
 class Merged:
-    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and weak
-    references to them."""
+    """Marks lists or tensors that are the same object on some paths only. Contains the span of the `if` or loop,
+    whether it can be decided, and weak references to the lists or tensors."""
 
     __slots__ = ("span", "may_decide", "references")
 
@@ -276,7 +277,8 @@ class Merged:
         self.references = references
 
     def refuse_change(self, changed):
-        """If another one of them still exists, restarts the trace with the `if` decided, or raises an error."""
+        """Called before one of the lists or tensors is changed. If another one still exists, restarts the trace with
+        the `if` decided, or raises an error."""
         staging = current()
         if not any(_is_held(staging, reference, changed) for reference in self.references):
             return
@@ -288,8 +290,8 @@ class Merged:
 
 
 def _is_held(staging, reference, changed):
-    """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another tensor with its
-    memory. Not if it is the one that is changed."""
+    """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another
+    tensor with its memory. Returns False for the one that is `changed`."""
     if reference() is None or reference() is changed:
         return False
     copies = 0
@@ -305,7 +307,7 @@ def _is_held(staging, reference, changed):
 
 
 def check_dictionaries(staging):
-    """Restarts the trace if a dictionary that is that of two variables on some paths only has been changed since."""
+    """Restarts the trace if a dictionary that two variables share on some paths only has been changed."""
     for container, items, merged in staging.merged_dictionaries:
         if not same_items(items, container):
             raise Decide(merged.span)

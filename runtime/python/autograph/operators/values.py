@@ -60,7 +60,7 @@ class List(list):
         self.value = None
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
-        self.merged = ()  # if this list is that of two variables on some paths only: marks (`sharing.py`)
+        self.merged = ()  # `Merged` marks (`sharing.py`): two variables hold this list on some paths only
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -128,7 +128,7 @@ class List(list):
         before = self.state()
         try:
             yield
-        finally:  # also a comparison that ends the trace leaves a part of the change, which is then undone
+        finally:  # a comparison that ends the trace leaves the change incomplete; it is undone later
             after = list(list.__iter__(self))
             if len(after) != len(before[2]) or not all(map(operator.is_, before[2], after)):
                 self.restore(before)

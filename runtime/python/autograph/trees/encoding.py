@@ -95,7 +95,7 @@ class TreeEncoder:
             self.columns.setdefault(kind, {}).setdefault(name, None)
 
     def exclude(self, kinds, roots):
-        """Excludes those of these classes to which a root belongs from encoding. If there are none, excludes the
+        """Excludes classes from encoding: those among `kinds` that are the class of a root or, if there are none, the
         classes of all roots. Returns the excluded classes."""
         of_roots = {type(root) for root in roots}
         excluded = kinds & of_roots or of_roots

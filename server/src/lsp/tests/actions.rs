@@ -68,7 +68,7 @@ fn fix_all_applies_all_safe_fixes() {
     client.finish();
 }
 
-/// Neovim sends the diagnostics of the whole line, also if the cursor is before the finding.
+/// Neovim sends the diagnostics of the whole line, even if the cursor is before the finding.
 #[test]
 fn actions_are_offered_for_the_diagnostics_of_the_request() {
     let workspace = Workspace::new(&[]);

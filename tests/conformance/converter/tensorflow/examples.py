@@ -79,8 +79,8 @@ def main():
 
 
 def is_better(converted, reference, plain):
-    """Returns whether ag-lsp's outcome agrees with plain Python, at least in type and line of an error, and TensorFlow's
-    does not."""
+    """Returns whether ag-lsp has the outcome of plain Python and TensorFlow does not. Also returns True if only ag-lsp has
+    the same error as plain Python, at the same line."""
     if converted.means(plain) and not reference.means(plain):
         return True
     return converted.has_same_error_as(plain) and not reference.has_same_error_as(plain)

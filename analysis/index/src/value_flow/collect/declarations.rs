@@ -61,7 +61,7 @@ impl Names {
                 self.collect(right);
             }
             Expr::Subscript(subscript) => match last_name(&subscript.value).map(Name::as_str) {
-                // The other arguments are no types.
+                // The other arguments are not types.
                 Some("Annotated") => match &*subscript.slice {
                     Expr::Tuple(tuple) => tuple.elts.first().into_iter().for_each(|it| self.collect(it)),
                     _ => self.are_all = false,

@@ -1,5 +1,5 @@
-//! Matrix products. If one factor is the same in all iterations, the rows of the other one are the rows of all iterations;
-//! otherwise the product is `bmm`.
+//! Matrix products. If the right factor is the same in all iterations, the left factors of all iterations are joined to
+//! one matrix, and one product computes all rows. Otherwise the product is `bmm`.
 
 use crate::batching::lane::Lane;
 use crate::batching::{Batching, size_list};
@@ -78,7 +78,7 @@ impl Batching<'_> {
         }
     }
 
-    /// Returns the products of matrices, of which at least one is not the same in all iterations.
+    /// Returns the products of matrices in all iterations. At least one factor must differ between iterations.
     fn matrices(&mut self, a: &Lane, b: &Lane, result: &TensorType) -> Option<Value> {
         let sizes = result.sizes()?;
         if let (Lane::Each(a), Lane::Same(b)) = (a, b) {

@@ -64,7 +64,7 @@ impl Batching<'_> {
         for (index, lane) in lanes.iter().enumerate() {
             operands.push(match lane {
                 Lane::Each(value) => (*value).into(),
-                // A tensor that is the same in all iterations would be taken for the wrong dimensions.
+                // A tensor that is the same in all iterations lacks the first dimension, so it is expanded.
                 Lane::Same(operand) if self.ty(operand).tensor().is_some() => self.each(lane)?.into(),
                 Lane::Same(operand) if index == place => behind(name, operand, rank)?,
                 Lane::Same(operand) => operand.clone(),
@@ -75,7 +75,7 @@ impl Batching<'_> {
     }
 }
 
-/// Returns the dimensions of a reduction behind the first one.
+/// Returns the dimensions of a reduction, shifted by one, because the first dimension is the iteration.
 fn behind(name: &str, dims: &Operand, rank: usize) -> Option<Operand> {
     let one = |dim: &Operand| match dim {
         Operand::Int(dim) => dimension(*dim, rank).map(|dim| Operand::Int(dim as i64 + 1)),
