@@ -321,3 +321,29 @@ func @main(%x.0: f32[80] = argument "x", %y.1: f32[80] = argument "y") -> (f32[8
     assert_eq!(segment(function).unwrap().fired.of(Pass::BorrowedItems), 3);
     assert_eq!(run(function, &[&[10.0; 80], &[1.0; 80]]), [[21.0; 80]]);
 }
+
+/// `torch.cat(l, 1)`, `torch.stack(l, 1)` and `torch.stack(l, -1)`, of a list that a loop makes.
+#[test]
+fn items_are_joined_along_any_dimension() {
+    for (operator, sizes, expected) in [
+        ("cat.default(%1, 1)", "2,4", [1.0, 2.0, 2.0, 4.0, 3.0, 4.0, 6.0, 8.0]),
+        ("stack.default(%1, 1)", "2,2,2", [1.0, 2.0, 2.0, 4.0, 3.0, 4.0, 6.0, 8.0]),
+        ("stack.default(%1, -1)", "2,2,2", [1.0, 2.0, 2.0, 4.0, 3.0, 6.0, 4.0, 8.0]),
+    ] {
+        let function = format!(
+            r#"
+func @main(%x.0: f32[2,2] = argument "x") -> (f32[{sizes}]) {{
+  %3: list[f32[2,2]] = list.new()
+  %1: list[f32[2,2]], %4: f32[2,2] = for(0, 2, 1, %3, %x.0)
+    body(%i.5: int, %6: list[f32[2,2]], %7: f32[2,2]) {{
+      %8: list[f32[2,2]] = list.append(%6, %7)
+      %9: f32[2,2] = aten.mul.Tensor(%7, 2.0)
+      yield %8, %9
+    }}
+  %2: f32[{sizes}] = aten.{operator}
+  return %2
+}}"#
+        );
+        assert_eq!(run(&function, &[&[1.0, 2.0, 3.0, 4.0]]), [expected], "{operator}");
+    }
+}

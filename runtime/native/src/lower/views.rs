@@ -7,7 +7,7 @@ use ag_graph::ir::{Node, Operand, Type};
 use super::lists::ListItem;
 use super::{Item, Lowering, ints, keeps_layout};
 use crate::program::{Number, Step};
-use crate::view::{Place, View};
+use crate::view::{Place, View, contiguous};
 
 impl Lowering<'_> {
     /// Lowers views and copies.
@@ -119,8 +119,8 @@ impl Lowering<'_> {
             ("cat.default" | "stack.default", [Operand::List(items), Operand::Int(dim)]) => {
                 self.joined(name == "stack.default", node, items, *dim)?
             }
-            ("cat.default" | "stack.default", [list, Operand::Int(0)]) => {
-                self.joined_list(name, node, list)?
+            ("cat.default" | "stack.default", [list, Operand::Int(dim)]) => {
+                self.joined_list(name == "stack.default", node, list, *dim)?
             }
             ("split.Tensor", [a, Operand::Int(size), Operand::Int(0)]) => {
                 let size = usize::try_from(*size).ok().filter(|size| *size > 0)?;
@@ -204,19 +204,48 @@ impl Lowering<'_> {
         (start == sizes[dim]).then_some(out)
     }
 
-    /// Joins the items of a list along the first dimension. The length of the list is checked at run time.
-    fn joined_list(&mut self, name: &str, node: &Node, list: &Operand) -> Option<View> {
+    /// Joins the items of a list. The length of the list is checked at run time.
+    fn joined_list(&mut self, is_stack: bool, node: &Node, list: &Operand, dim: i64) -> Option<View> {
         let (Item::List(list, ListItem::Tensor(element, item)), _) = self.items.get(&list.value()?)?.clone()
         else {
             return None;
         };
         let (result, sizes) = self.result(node)?;
-        let rest = if name == "stack.default" { &item[..] } else { item.get(1..)? };
-        (element == result && sizes.get(1..)? == rest).then_some(())?;
+        let dim = dimension(dim, sizes.len())?;
+        (element == result).then_some(())?;
+        // The number of items, from the size that their number determines.
+        let in_item = if is_stack { 1 } else { *item.get(dim)? };
+        let count = sizes[dim].checked_div(in_item)?;
+        let mut expected = item.clone();
+        if is_stack {
+            (dim <= item.len()).then(|| expected.insert(dim, count))?;
+        } else {
+            expected[dim] = count * in_item;
+        }
+        (expected == sizes).then_some(())?;
         let out = self.allocate_copy(element, &sizes)?;
-        let bytes = (out.count() * element.size()) as u32;
-        self.step(Step::Concat { out: out.place, list, bytes });
-        self.note_joined(&out);
+        // The items, one after the other.
+        let joined = if dim == 0 { out.clone() } else { self.allocate_copy(element, &sizes)? };
+        let bytes = (joined.count() * element.size()) as u32;
+        self.step(Step::Concat { out: joined.place, list, bytes });
+        if dim == 0 {
+            self.note_joined(&out);
+            return Some(out);
+        }
+        // Both tensors with the number of the item as a dimension of its own, before dimension `dim` of an item.
+        let with_number = |mut strides: Vec<usize>, stride: usize, view: &View| {
+            let mut sizes = item.clone();
+            sizes.insert(dim, count);
+            strides.insert(dim, stride);
+            view.with(sizes, strides, 0)
+        };
+        let (mut strides, stride) = (out.strides.clone(), out.strides[dim]);
+        if is_stack {
+            strides.remove(dim);
+        }
+        let to = with_number(strides, stride * in_item, &out);
+        let from = with_number(contiguous(&item), item.iter().product(), &joined);
+        self.copy(&to, &from)?;
         Some(out)
     }
 
