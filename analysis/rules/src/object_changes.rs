@@ -124,9 +124,10 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
                 if let Some(class) = entry.class.and_then(|class| self.index.definitions.classes.get(class))
                     && let Some(receiver) = def.parameters.iter_non_variadic_params().next()
                 {
-                    let own = code.stores.iter().filter(|store| {
-                        store.is_direct && store.object == receiver.parameter.name.id
-                    });
+                    let own = code
+                        .stores
+                        .iter()
+                        .filter(|store| store.is_direct && store.object == receiver.parameter.name.id);
                     let own: Vec<Name> = own.map(|store| store.attribute.clone()).collect();
                     self.changes.classes.entry(class.qualname.clone()).or_default().assigned.extend(own);
                 }
@@ -153,7 +154,8 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
 impl Collector<'_> {
     /// Adds the loops of a body, and returns what the body does.
     fn body(&mut self, body: &[Stmt]) -> Code {
-        let mut visitor = CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };
+        let mut visitor =
+            CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };
         visitor.visit_body(body);
         let code = visitor.code;
         for node in visitor.loops {
@@ -181,13 +183,15 @@ impl Collector<'_> {
         found.bases = class.bases().iter().map(|base| base_name(base).unwrap_or_default()).collect();
         found.is_undecorated = class.decorator_list.iter().all(is_dataclass);
         found.is_unhashable = class.decorator_list.iter().any(|decorator| {
-            let options = decorator.expression.as_call_expr().map_or(&[][..], |call| &call.arguments.keywords);
+            let options =
+                decorator.expression.as_call_expr().map_or(&[][..], |call| &call.arguments.keywords);
             // `eq=True`, and all others false
             let is_default = |keyword: &ast::Keyword| {
                 let is_eq = keyword.arg.as_ref().is_some_and(|name| name.as_str() == "eq");
-                let decides = keyword.arg.as_ref().is_none_or(|name| {
-                    matches!(name.as_str(), "eq" | "frozen" | "unsafe_hash")
-                });
+                let decides = keyword
+                    .arg
+                    .as_ref()
+                    .is_none_or(|name| matches!(name.as_str(), "eq" | "frozen" | "unsafe_hash"));
                 !decides || keyword.value.as_boolean_literal_expr().is_some_and(|value| value.value == is_eq)
             };
             is_dataclass(decorator) && options.iter().all(is_default)
@@ -215,9 +219,10 @@ impl Collector<'_> {
         let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
         let stages = |callee: &Expr| last_name(callee).is_some_and(|name| STAGING.contains(&name.as_str()));
         let is_staged = stages(&call.func)
-            || call.func.as_call_expr().is_some_and(|made| {
-                stages(&made.func) || made.arguments.args.first().is_some_and(stages)
-            });
+            || call
+                .func
+                .as_call_expr()
+                .is_some_and(|made| stages(&made.func) || made.arguments.args.first().is_some_and(stages));
         let function = call.arguments.args.first().and_then(last_name);
         if let (true, Some(function), Some(alias)) = (is_staged, function, last_name(target)) {
             self.changes.aliases.push((alias.clone(), function.clone()));

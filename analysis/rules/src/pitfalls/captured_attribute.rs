@@ -135,7 +135,13 @@ fn add(documents: &mut Vec<Document>, document: Document) {
     }
 }
 
-fn report(ctx: &FunctionContext, read: &Expr, search: &Search, root: &Root, (document, store): (Document, &Store)) {
+fn report(
+    ctx: &FunctionContext,
+    read: &Expr,
+    search: &Search,
+    root: &Root,
+    (document, store): (Document, &Store),
+) {
     let message = format!(
         "`{}` is a constant of the compiled `{}`: later assignments do not change it",
         ctx.text(read),
@@ -220,7 +226,8 @@ impl<'a> Search<'a> {
         let aliases = aliases.filter(|(_, function)| *function == own).map(|(alias, _)| alias.clone());
         let mut creating = FxHashSet::from_iter([Name::new_static("clear_caches")]);
         let definitions = &file_index(db, root.document).definitions;
-        let parent = definitions.find(&root.path).and_then(|(_, entry)| definitions.functions.get(entry.parent?));
+        let parent =
+            definitions.find(&root.path).and_then(|(_, entry)| definitions.functions.get(entry.parent?));
         creating.extend(parent.map(|parent| Name::new(parent.path.name())));
         let root_class = class_around(db, root.document, &root.path);
         let root = aliases.chain([own.clone()]).collect();
@@ -235,21 +242,27 @@ impl<'a> Search<'a> {
         let class = class.or_else(|| self.declaring().next().map(|(name, _)| name.clone()))?;
         self.family = self.related(&class);
         let is_only = self.declaring().all(|(name, _)| self.family.contains(name));
-        let all: Vec<&Class> =
-            self.family.iter().flat_map(|name| self.classes().filter(move |(own, _)| *own == name)).map(|it| it.1).collect();
+        let all: Vec<&Class> = self
+            .family
+            .iter()
+            .flat_map(|name| self.classes().filter(move |(own, _)| *own == name))
+            .map(|it| it.1)
+            .collect();
         let computes = |name: &Name| {
             let qualname = format!("{name}.{}", self.attribute);
-            self.files.iter().any(|(_, changes)| changes.functions.keys().any(|path| *path.qualname == *qualname))
+            self.files
+                .iter()
+                .any(|(_, changes)| changes.functions.keys().any(|path| *path.qualname == *qualname))
         };
         if !is_only || self.family.iter().any(computes) || !all.iter().all(|class| class.is_undecorated) {
             return None;
         }
         if dialect == Dialect::Jax {
             let known: FxHashSet<&str> = self.classes().map(|(name, _)| last_part(name)).collect();
-            let is_plain = |base: &Name| PLAIN_BASES.contains(&base.as_str()) || known.contains(base.as_str());
-            let compares = |class: &&Class| {
-                ["__hash__", "__eq__"].iter().any(|name| class.members.contains(*name))
-            };
+            let is_plain =
+                |base: &Name| PLAIN_BASES.contains(&base.as_str()) || known.contains(base.as_str());
+            let compares =
+                |class: &&Class| ["__hash__", "__eq__"].iter().any(|name| class.members.contains(*name));
             if !all.iter().all(|class| class.bases.iter().all(is_plain))
                 || all.iter().any(compares)
                 || self.files.iter().any(|(_, changes)| changes.registers_pytrees)
@@ -257,7 +270,8 @@ impl<'a> Search<'a> {
                 return None;
             }
         }
-        let created = self.family.iter().cloned().chain(self.root_class.iter().flat_map(|it| self.related(it)));
+        let created =
+            self.family.iter().cloned().chain(self.root_class.iter().flat_map(|it| self.related(it)));
         let created: Vec<Name> = created.map(|name| Name::new(last_part(&name))).collect();
         self.creating.extend(created);
         Some(self)
@@ -277,7 +291,10 @@ impl<'a> Search<'a> {
             let bases = self.classes().filter(|(own, _)| *own == name).flat_map(|(_, class)| &class.bases);
             let bases: Vec<&Name> = bases.collect();
             let known = self.classes().map(|(own, _)| own);
-            known.filter(|own| bases.iter().any(|base| base.as_str() == last_part(own))).cloned().collect::<Vec<_>>()
+            known
+                .filter(|own| bases.iter().any(|base| base.as_str() == last_part(own)))
+                .cloned()
+                .collect::<Vec<_>>()
         };
         let ancestors = |name: &Name| {
             let mut found = vec![name.clone()];
@@ -289,7 +306,8 @@ impl<'a> Search<'a> {
             }
             found
         };
-        let derived = self.classes().filter(|(own, _)| ancestors(own).contains(class)).map(|(own, _)| own.clone());
+        let derived =
+            self.classes().filter(|(own, _)| ancestors(own).contains(class)).map(|(own, _)| own.clone());
         derived.chain(ancestors(class)).collect()
     }
 
@@ -310,9 +328,13 @@ impl<'a> Search<'a> {
                 let place = (*document, function);
                 let store = self.store_in(place, &node.body, MAX_CALLS)?;
                 let calls = self.calls_root(place, &node.body, MAX_CALLS);
-                // `changed-attribute` reports these.
-                let is_direct = node.body.stores.iter().any(|own| own == store.1) || store.1.is_update;
-                let is_known = dialect == Dialect::Tensorflow && is_read_by_root && is_direct;
+                // `changed-attribute` and `jax-stale-value` report these.
+                let is_direct = node.body.stores.contains(store.1);
+                let is_known = is_read_by_root
+                    && match dialect {
+                        Dialect::Jax => is_direct && self.calls_by_name(&node.body),
+                        _ => is_direct || store.1.is_update,
+                    };
                 (calls && !is_known).then_some(store)
             })
         })
@@ -335,9 +357,10 @@ impl<'a> Search<'a> {
     ) -> Option<(Document, &'a Store)> {
         let is_own = |store: &&Store| {
             let of_object = match store.is_direct && store.object == "self" {
-                true => place.1.and_then(|path| class_around(self.db, place.0, path)).is_some_and(|class| {
-                    self.family.contains(&class)
-                }),
+                true => place
+                    .1
+                    .and_then(|path| class_around(self.db, place.0, path))
+                    .is_some_and(|class| self.family.contains(&class)),
                 false => true,
             };
             store.attribute == *self.attribute
@@ -348,9 +371,8 @@ impl<'a> Search<'a> {
         let own = code.stores.iter().find(is_own).map(|store| (place.0, store));
         own.or_else(|| {
             let calls = calls.checked_sub(1)?;
-            self.callees(place, code).find_map(|(document, path, code)| {
-                self.store_in((document, Some(path)), code, calls)
-            })
+            self.callees(place, code)
+                .find_map(|(document, path, code)| self.store_in((document, Some(path)), code, calls))
         })
     }
 
@@ -367,6 +389,11 @@ impl<'a> Search<'a> {
             })
     }
 
+    /// Returns whether this code calls the root by its own name, so that the root is decorated.
+    fn calls_by_name(&self, code: &Code) -> bool {
+        self.root.last().is_some_and(|own| code.calls.iter().any(|call| call.name == *own))
+    }
+
     /// Returns the eager functions of the files that this code certainly calls: functions of the module by name,
     /// methods of `self`, and methods whose name no other function has.
     fn callees(
@@ -380,7 +407,8 @@ impl<'a> Search<'a> {
                 changes.functions.iter().map(move |(path, code)| (*document, path, code))
             });
             let mut named: Vec<_> = all.filter(|(_, path, _)| path.name() == call.name.as_str()).collect();
-            let class = |path: &FunctionPath| path.qualname.rsplit_once('.').map(|(class, _)| class.to_owned());
+            let class =
+                |path: &FunctionPath| path.qualname.rsplit_once('.').map(|(class, _)| class.to_owned());
             match call.object.as_deref() {
                 None => named.retain(|(_, path, _)| class(path).is_none()),
                 Some("self") if named.len() > 1 => {

@@ -3,11 +3,12 @@
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::callers;
 use crate::declare::declare_rule;
+use crate::names::Names;
 use crate::path_certainty::{self, Passed};
 use crate::program::Bound;
 use crate::{FileContext, FunctionContext};
@@ -17,6 +18,7 @@ use ag_index::callbacks::argument;
 use ag_index::definitions::ClassEntry;
 use ag_index::dialect::RootKind;
 use ag_index::index::{FileIndex, file_index, tree};
+use ag_index::modules::module_name;
 use ag_syntax::expressions::{self, natural};
 use ag_syntax::qname::QName;
 use ag_syntax::statements;
@@ -141,7 +143,8 @@ fn models_in(db: &dyn Db, document: Document) -> ModelUse {
     const KEYWORDS: [&str; 4] = ["batch_input_shape", "batch_shape", "drop_remainder", "run_eagerly"];
     let mut found = ModelUse::default();
     let imports = &file_index(db, document).imports;
-    let Some(parsed) = tree(db, document).filter(|_| imports.uses("keras") || imports.uses("tensorflow")) else {
+    let Some(parsed) = tree(db, document).filter(|_| imports.uses("keras") || imports.uses("tensorflow"))
+    else {
         return found;
     };
     found.fixes_batch_size = text(db, document).as_str().contains("KERAS_BACKEND");
@@ -281,19 +284,26 @@ fn layer<'a>(ctx: &FunctionContext<'a>) -> Option<(Document, &'a ClassEntry)> {
     Some((root.0, definitions.classes.get(entry.class?)?))
 }
 
-/// Returns whether a file of the project builds or trains models, and mentions the layer, and no file fixes the batch
-/// size.
+/// Returns whether a file of the project builds or trains models, and mentions the layer or its module, and no such
+/// file fixes the batch size.
 fn is_traced_with_unknown_size(ctx: &FunctionContext) -> bool {
     let Some((document, class)) = layer(ctx) else { return false };
     let Some(project) = Project::try_get(ctx.db) else { return false };
+    let module = module_name(ctx.db, document).as_deref().map(|name| name.rsplit('.').next().unwrap_or(name));
     let mut traced = false;
     for other in project.documents(ctx.db).values() {
         let models = models_in(ctx.db, *other);
-        if models.fixes_batch_size {
-            return false;
+        let mentions = || {
+            let source = text(ctx.db, *other);
+            let names = std::iter::once(class.qualname.as_str()).chain(module);
+            names.into_iter().any(|name| source.as_str().contains(name))
+        };
+        if (models.builds_or_fits || models.fixes_batch_size) && (*other == document || mentions()) {
+            if models.fixes_batch_size {
+                return false;
+            }
+            traced = true;
         }
-        traced |= models.builds_or_fits
-            && (*other == document || text(ctx.db, *other).as_str().contains(class.qualname.as_str()));
     }
     traced
 }
@@ -415,6 +425,8 @@ fn handles_none(sizes: &Sizes, expression: &Expr) -> bool {
 /// The expressions of a function that are static batch sizes.
 struct Sizes<'a> {
     tensors: FxHashSet<&'a str>,
+    /// The end of the statement that binds a Tensor's name again.
+    until: FxHashMap<&'a str, TextSize>,
     /// The names that are bound once, to a batch size, each with the Tensor to which the size belongs.
     names: FxHashMap<&'a str, &'a str>,
 }
@@ -430,11 +442,20 @@ impl<'a> Sizes<'a> {
             }
         }
         let parameters: FxHashSet<&str> = def.parameters.iter().map(|it| it.name().as_str()).collect();
-        // A parameter that is bound again may then have another shape.
+        // A name that is bound again may then have another shape. In a loop, it may have had one before.
+        let mut until = FxHashMap::default();
+        let is_simple = |statement: &Stmt| statement.is_assign_stmt();
         tensors.retain(|name| {
-            bound.get(name).copied().unwrap_or_default() <= usize::from(!parameters.contains(name))
+            let once = usize::from(!parameters.contains(name));
+            if bound.get(name).copied().unwrap_or_default() <= once {
+                return true;
+            }
+            let binds = |statement: &Stmt| Names::of_statement(statement).bound.contains(*name);
+            let first = def.body.iter().filter(|statement| binds(statement)).nth(once);
+            until.extend(first.map(|statement| (*name, statement.end())));
+            first.is_some_and(is_simple)
         });
-        let mut sizes = Self { tensors, names: FxHashMap::default() };
+        let mut sizes = Self { tensors, until, names: FxHashMap::default() };
         for statement in statements::of_function(def) {
             let Stmt::Assign(assign) = statement else { continue };
             let [target] = assign.targets.as_slice() else { continue };
@@ -481,16 +502,13 @@ impl<'a> Sizes<'a> {
             }
             _ => return None,
         };
-        let name = attribute.value.as_name_expr()?.id.as_str();
-        self.tensors.get(name).copied()
+        let read = attribute.value.as_name_expr()?;
+        let name = self.tensors.get(read.id.as_str()).copied()?;
+        self.until.get(name).is_none_or(|until| read.start() < *until).then_some(name)
     }
 
     /// Returns the batch size in an expression that needs a number.
-    fn needed<'e>(
-        &self,
-        resolve: &dyn Fn(&Expr) -> Option<Name>,
-        expression: &'e Expr,
-    ) -> Option<&'e Expr> {
+    fn needed<'e>(&self, resolve: &dyn Fn(&Expr) -> Option<Name>, expression: &'e Expr) -> Option<&'e Expr> {
         let is_size = |expression: &&'e Expr| self.tensor_of(expression).is_some();
         match expression {
             Expr::BinOp(operation) => [&*operation.left, &*operation.right]

@@ -368,7 +368,8 @@ impl Stores<'_> {
     fn collects_module(&self, call: &ast::ExprCall) -> Option<Name> {
         let method = call.func.as_attribute_expr()?;
         let [module] = &*call.arguments.args else { return None };
-        (self.method == "__init__" && method.attr.as_str() == "append" && self.is_module(module)).then_some(())?;
+        (self.method == "__init__" && method.attr.as_str() == "append" && self.is_module(module))
+            .then_some(())?;
         self.attribute(&method.value).cloned()
     }
 }
