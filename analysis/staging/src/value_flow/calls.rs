@@ -62,11 +62,6 @@ impl Solver<'_> {
                 for argument in call.positional.iter().flatten() {
                     let from = self.cell(document, *argument);
                     self.put_into(Value::Container(object), Field::Unknown, from);
-                }
-            }
-            Value::Extender(object) => {
-                for argument in call.positional.iter().flatten() {
-                    let from = self.cell(document, *argument);
                     let elements = self.field(object, Field::Unknown);
                     self.add_use(from, Use::Element { field: Field::All, to: elements, site: None });
                     let elements = self.field(object, Field::All);

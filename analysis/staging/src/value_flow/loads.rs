@@ -13,9 +13,7 @@ use super::values::{Cell, Field, MAX_DERIVED, Missing, Origin, Use, Value};
 use crate::hierarchy::ClassId;
 
 /// Methods of lists, dictionaries and sets that add their arguments to the container.
-const MUTATORS: [&str; 5] = ["append", "insert", "add", "setdefault", "appendleft"];
-/// Methods that add the elements of their arguments.
-const EXTENDERS: [&str; 3] = ["extend", "update", "extendleft"];
+const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "setdefault", "appendleft"];
 /// Methods of containers whose results are elements of the container, or contain them.
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
 
@@ -114,8 +112,6 @@ impl Solver<'_> {
                 let text = self.names[name as usize].as_str();
                 if MUTATORS.contains(&text) {
                     self.add(to, Value::Mutator(object));
-                } else if EXTENDERS.contains(&text) {
-                    self.add(to, Value::Extender(object));
                 } else if READERS.contains(&text) {
                     self.add(to, value);
                 } else {
@@ -132,7 +128,7 @@ impl Solver<'_> {
                 }
             }
             Value::Derived(class) => self.load_overrides(class, true, name, to, site),
-            Value::Mutator(_) | Value::Extender(_) | Value::Group(_) | Value::Unknown => {}
+            Value::Mutator(_) | Value::Group(_) | Value::Unknown => {}
         }
     }
 

@@ -40,8 +40,6 @@ pub(super) enum Value {
     Container(u32),
     /// A method that adds its arguments to a container: `container.append`.
     Mutator(u32),
-    /// The same for the elements of the arguments: `steps.extend`.
-    Extender(u32),
     Module(DocumentIndex),
     /// A function, class or module outside the project, by the id of its dotted name
     /// ([`super::solve::Solver::name_id`]).
