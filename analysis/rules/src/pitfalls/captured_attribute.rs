@@ -14,8 +14,8 @@ use ag_db::{Db, Document};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Alternative;
-use ag_index::index::file_index;
-use ag_staging::results::stages_of;
+use ag_index::index::{FunctionId, file_index};
+use ag_staging::queries;
 use ag_syntax::functions::FunctionPath;
 
 declare_rule! {
@@ -197,9 +197,23 @@ fn class_of(ctx: &FunctionContext, object: &Expr) -> Option<(Document, Name)> {
 }
 
 fn class_around(db: &dyn Db, document: Document, path: &FunctionPath) -> Option<Name> {
-    let definitions = &file_index(db, document).definitions;
-    let (_, entry) = definitions.find(path)?;
+    class_of_method(db, FunctionId::new(db, document, path.clone())).clone()
+}
+
+/// Returns the class that directly encloses a function.
+#[salsa::tracked(returns(ref))]
+fn class_of_method<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Name> {
+    let definitions = &file_index(db, function.document(db)).definitions;
+    let (_, entry) = definitions.find(function.path(db))?;
     Some(definitions.classes.get(entry.class?)?.qualname.clone())
+}
+
+/// Returns the name of the innermost function around another one.
+#[salsa::tracked(returns(ref))]
+fn function_around<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Name> {
+    let definitions = &file_index(db, function.document(db)).definitions;
+    let (_, entry) = definitions.find(function.path(db))?;
+    Some(Name::new(definitions.functions.get(entry.parent?)?.path.name()))
 }
 
 /// The search for a loop that changes an attribute and calls the root.
@@ -225,10 +239,7 @@ impl<'a> Search<'a> {
         let aliases = files.iter().flat_map(|(_, changes)| &changes.aliases);
         let aliases = aliases.filter(|(_, function)| *function == own).map(|(alias, _)| alias.clone());
         let mut creating = FxHashSet::from_iter([Name::new_static("clear_caches")]);
-        let definitions = &file_index(db, root.document).definitions;
-        let parent =
-            definitions.find(&root.path).and_then(|(_, entry)| definitions.functions.get(entry.parent?));
-        creating.extend(parent.map(|parent| Name::new(parent.path.name())));
+        creating.extend(function_around(db, FunctionId::new(db, root.document, root.path.clone())).clone());
         let root_class = class_around(db, root.document, &root.path);
         let root = aliases.chain([own.clone()]).collect();
         let (family, dialect) = (FxHashSet::default(), Dialect::Jax);
@@ -333,7 +344,10 @@ impl<'a> Search<'a> {
                 let is_known = is_read_by_root
                     && match dialect {
                         Dialect::Jax => is_direct && self.calls_by_name(&node.body),
-                        _ => is_direct || store.1.is_update,
+                        _ => {
+                            let of_root = self.root_class.as_ref().is_some_and(|it| self.family.contains(it));
+                            is_direct || of_root && store.1.is_update
+                        }
                     };
                 (calls && !is_known).then_some(store)
             })
@@ -341,7 +355,7 @@ impl<'a> Search<'a> {
     }
 
     fn is_staged(&self, document: Document, path: &FunctionPath) -> bool {
-        stages_of(self.db, document).contains_key(path)
+        queries::stage(self.db, FunctionId::new(self.db, document, path.clone())).is_some()
     }
 
     fn creates(&self, code: &Code) -> bool {
