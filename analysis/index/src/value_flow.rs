@@ -184,6 +184,8 @@ pub struct Call {
     pub attribute: Option<Name>,
     /// Whether the call is in `with pytest.raises(TypeError):`. Such a call stages no functions.
     pub expects_exception: bool,
+    /// Whether it is the call of a decorator with a class. The decorators of libraries are taken to return the class.
+    pub decorates_class: bool,
 }
 
 /// The nodes of a lambda.

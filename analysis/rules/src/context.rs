@@ -323,10 +323,12 @@ impl<'a> FunctionContext<'a> {
 
     /// Starts a finding at `node`. The methods of [`Report`] complete it.
     pub fn report(&self, rule: &'static Rule, node: impl Ranged, message: impl Into<String>) -> Report<'_> {
-        Report {
-            sink: &self.diagnostics,
-            diagnostic: Some(diagnostic(rule, self.span(node.range()), message.into())),
-        }
+        self.report_at(rule, self.span(node.range()), message)
+    }
+
+    /// Starts a finding in other code of the same file, such as a call of the function.
+    pub fn report_at(&self, rule: &'static Rule, span: Span, message: impl Into<String>) -> Report<'_> {
+        Report { sink: &self.diagnostics, diagnostic: Some(diagnostic(rule, span, message.into())) }
     }
 }
 

@@ -24,6 +24,7 @@ mod loops;
 mod mapped;
 mod meant_to_stage;
 mod names;
+mod object_changes;
 mod parameter_use;
 mod parts;
 mod path_certainty;
@@ -75,6 +76,8 @@ pub enum Check {
     /// Each file whose index satisfies the condition. The check receives only syntax and imports. The file is parsed
     /// again for the check, so the condition should hold for few files.
     File(fn(&FileIndex) -> bool, fn(&FileContext)),
+    /// Both: each file whose index satisfies the condition, and each staged function.
+    FileAndFunction(fn(&FileIndex) -> bool, fn(&FileContext), fn(&FunctionContext)),
     /// The engine itself reports the findings: syntax errors, unused suppressions.
     Engine,
 }

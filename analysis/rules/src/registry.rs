@@ -80,6 +80,7 @@ pub static RULES: &[&Rule] = &[
     &pitfalls::keras_training::KERAS_TRAINING,
     &pitfalls::keras_batch_size::KERAS_BATCH_SIZE,
     &pitfalls::operand_dtype::OPERAND_DTYPE,
+    &pitfalls::captured_attribute::CAPTURED_ATTRIBUTE,
     &jax::branch::JAX_BRANCH,
     &jax::loops::JAX_LOOP,
     &jax::concretize::JAX_CONCRETIZE,

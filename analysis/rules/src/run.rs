@@ -6,7 +6,7 @@ use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
 use super::{Check, Rule, callers, evidence, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
-use ag_db::diagnostic::{Diagnostic, Severity};
+use ag_db::diagnostic::{Anchor, Diagnostic, Severity};
 use ag_db::{Document, with_text};
 use ag_index::dialect::Dialect;
 use ag_index::expected;
@@ -19,7 +19,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     let Some(context) = FunctionContext::of(db, function) else { return Vec::new() };
     let stage = context.stage;
     for rule in rules_of(stage.dialect) {
-        if let Check::Function(check) = rule.check {
+        if let Check::Function(check) | Check::FileAndFunction(_, _, check) = rule.check {
             check(&context);
         }
     }
@@ -29,7 +29,9 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         true => Severity::Info,
         false => Severity::Warning,
     };
-    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.severity != Severity::Info) {
+    // The calls of the function are in other code.
+    let is_own = |diagnostic: &Diagnostic| matches!(&diagnostic.span.anchor, Anchor::Function(path) if *path == context.path);
+    for diagnostic in diagnostics.iter_mut().filter(|it| it.severity != Severity::Info && is_own(it)) {
         if stage.uncertain
             || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
             || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
@@ -64,7 +66,9 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     let checks: Vec<_> = RULES
         .iter()
         .filter_map(|rule| match rule.check {
-            Check::File(applies, check) if applies(index) => Some(check),
+            Check::File(applies, check) | Check::FileAndFunction(applies, check, _) if applies(index) => {
+                Some(check)
+            }
             _ => None,
         })
         .collect();

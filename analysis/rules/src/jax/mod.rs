@@ -52,6 +52,7 @@ use ag_db::diagnostic::{Anchor, Severity};
 use ag_flow::DefKind;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::RootKind;
+use ag_index::ids::ParameterIndex;
 use ag_index::index::FileIndex;
 use ag_staging::queries;
 use ag_syntax::expressions;
@@ -376,7 +377,9 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
         if stage.root.is_some() {
             let is_jitted = stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect();
             let is_outer = !flow.scope().is_local(&receiver.id);
-            return is_jitted && (is_outer || is_own && captures_receiver(stage));
+            let is_kept =
+                captures_receiver(stage) || stage.static_parameters.contains(ParameterIndex::from(0_u32));
+            return is_jitted && (is_outer || is_own && is_kept);
         }
         if !is_own {
             let is_captured = !flow.scope().is_local(&receiver.id)
@@ -390,9 +393,15 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
 
 /// Returns the name through which a call reaches the object whose method it calls: `keys` in `keys.next()` and in
 /// `keys(x)`, which calls `__call__`; `self` in `self.keys.next()`. A call that creates the object, and so runs
-/// `__init__`, has no receiver: `models.Keys(0)`.
+/// `__init__`, has no receiver: `models.Keys(0)`. The method may be transformed: `jax.grad(self.loss)(params)`.
 fn receiver<'a>(call: &callers::Call<'a>, method: &str) -> Option<&'a ast::ExprName> {
-    let mut object = match &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func {
+    let mut callee = &*expressions::at(call.ast.def(), call.range)?.as_call_expr()?.func;
+    if let Expr::Call(made) = callee
+        && let Some(transformed @ Expr::Attribute(_)) = made.arguments.args.first()
+    {
+        callee = transformed;
+    }
+    let mut object = match callee {
         Expr::Attribute(attribute) if attribute.attr.as_str() == method => &*attribute.value,
         object if method == "__call__" => object,
         _ => return None,

@@ -2,15 +2,21 @@
 
 use ruff_text_size::Ranged;
 
-use super::super::FileContext;
 use super::super::declare::declare_rule;
+use super::super::{FileContext, FunctionContext};
 use super::is_of_interest;
 use super::jitted_calls::{Argument, arguments};
+use crate::object_changes::{document_of, object_changes};
+use ag_db::Document;
+use ag_index::assumptions::Source;
+use ag_index::dialect::RootKind;
+use ag_index::facts::{Alternative, Fact};
 
 declare_rule! {
     /// ## What it does
     /// Reports values that are not hashable (lists, dictionaries, sets, arrays, instances of a dataclass that is not
-    /// frozen) passed to a static argument of a jitted function of the same file.
+    /// frozen) passed to a static argument of a jitted function. For instances of dataclasses, the call may be in
+    /// another file; the other values are found in calls in the file of the function.
     ///
     /// ## Why is this bad?
     /// JAX caches one compiled function for each value of the static arguments, keyed by hash. Lists,
@@ -51,7 +57,7 @@ declare_rule! {
         summary: "a static argument is not hashable",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: None,
-        check: File(is_of_interest, check),
+        check: FileAndFunction(is_of_interest, check, check_parameters),
     }
 }
 
@@ -75,12 +81,67 @@ fn check(ctx: &FileContext) {
     }
 }
 
+/// Reports calls that pass an instance of a dataclass without a hash for a static parameter. Its class is known from the
+/// types of the calls:
+///
+/// ```python
+/// class Experiment:
+///     def __init__(self, config):
+///         self.config = config
+///
+///     def run(self, x):
+///         return simulate(x, self.config)
+/// ```
+fn check_parameters(ctx: &FunctionContext) {
+    if ctx.root() != Some(RootKind::JaxJit) {
+        return;
+    }
+    for (position, parameter) in ctx.stage.parameters.iter_enumerated() {
+        let Some(fact) = ctx.types.parameters.get(position) else { continue };
+        let [Alternative::Instance { class, .. }] = fact.alternatives.as_slice() else { continue };
+        if fact.unknown
+            || parameter.source != Source::CallSites
+            || !ctx.stage.static_parameters.contains(position)
+            || !is_unhashable(ctx, fact)
+        {
+            continue;
+        }
+        let message = format!(
+            "an instance of `{class}` is not hashable, but `{}` is a static argument of `{}`",
+            parameter.name,
+            ctx.def().name
+        );
+        let calls = || parameter.why.iter().filter_map(|step| step.span.as_ref()).skip(1);
+        let own = calls().find(|span| span.document == ctx.document);
+        let report = match own {
+            Some(call) => ctx.report_at(&JAX_STATIC, call.clone(), message),
+            None => {
+                let report = ctx.report(&JAX_STATIC, &ctx.def().name, message);
+                match calls().next() {
+                    Some(call) => report.label(call.clone(), "called here"),
+                    None => report,
+                }
+            }
+        };
+        report.help(INSTANCE_HELP).emit();
+    }
+}
+
+/// Returns whether a value is an instance of a class of the project whose objects have no hash.
+fn is_unhashable(ctx: &FunctionContext, fact: &Fact) -> bool {
+    let [Alternative::Instance { module, class }] = fact.alternatives.as_slice() else { return false };
+    let defines = |document: Document| {
+        object_changes(ctx.db, document).classes.get(class).is_some_and(|class| class.is_unhashable)
+    };
+    document_of(ctx.db, ctx.document, module.as_deref()).is_some_and(defines)
+}
+
+const INSTANCE_HELP: &str = "make it a frozen dataclass, or define `__eq__` and `__hash__`";
+
 fn help(argument: &Argument) -> &'static str {
     match argument.kind.noun.as_str() {
         "an array" => "pass a Python number or a tuple, or do not make the argument static",
-        noun if noun.starts_with("an instance") => {
-            "make it a frozen dataclass, or define `__eq__` and `__hash__`"
-        }
+        noun if noun.starts_with("an instance") => INSTANCE_HELP,
         _ => "pass a tuple or another hashable value",
     }
 }

@@ -148,6 +148,20 @@ fn helps_on_same_object(ctx: &FunctionContext) -> bool {
     false
 }
 
+/// Returns whether a value is certainly a Tensor. An item that a Tensor selects is one, whatever its container is: no
+/// Python container has Tensors of a graph as indices.
+fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
+    let is_tensor = |value: &Expr| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor);
+    is_tensor(value)
+        || value.as_subscript_expr().is_some_and(|item| {
+            is_tensor(&item.slice)
+                && !matches!(
+                    ctx.fact(&item.value).alternatives.as_slice(),
+                    [Alternative::Container { .. }, ..]
+                )
+        })
+}
+
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
@@ -200,7 +214,7 @@ impl Stores<'_, '_> {
             [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "set")
         );
         let tensor = call.arguments.args.last();
-        let tensor = tensor.filter(|value| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor));
+        let tensor = tensor.filter(|value| is_tensor(ctx, value));
         let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {
             return;
         };

@@ -3,6 +3,7 @@
 
 mod bindings;
 mod block_steps;
+pub(super) mod captured_attribute;
 pub(super) mod captured_global;
 pub(super) mod changed_argument;
 pub(super) mod changed_attribute;

@@ -82,7 +82,12 @@ fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         let Some(name) = script_class::attribute_of_self(ctx, expression) else { continue };
         let Some(attribute) = class.attributes.get(name) else { continue };
-        let [initial] = attribute.initial.as_slice() else { continue };
+        let initial = match attribute.initial.as_slice() {
+            [initial] => initial,
+            // `self.layers = []`, and `self.layers.append(nn.Linear(2, 2))`
+            [Initial::EmptyList | Initial::EmptyDict, added @ Initial::Modules] => added,
+            _ => continue,
+        };
         let only_here = attribute.mentioned_by.iter().all(|method| *method == ctx.def().name.id);
         let (what, help) = match initial {
             Initial::EmptyList if only_here => {

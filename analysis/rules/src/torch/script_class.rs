@@ -27,6 +27,8 @@ use ruff_text_size::Ranged;
 /// A class of the file. It contains no positions in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModuleClass {
+    /// Whether it derives from `nn.Module`.
+    pub is_module: bool,
     /// Whether all attributes are known. This is so if every base is `nn.Module`, `object`, or a class of the file
     /// whose attributes are known, too.
     pub is_complete: bool,
@@ -193,6 +195,7 @@ fn of_class(
         let own = base.as_name_expr().and_then(|name| classes.get(&name.id));
         if let Some(own) = own {
             found.is_complete &= own.is_complete;
+            found.is_module |= own.is_module;
             found.library_base = found.library_base.or_else(|| own.library_base.clone());
             found.methods.extend(own.methods.iter().cloned());
             for (name, attribute) in &own.attributes {
@@ -202,8 +205,11 @@ fn of_class(
         }
         let resolved = imports.resolve(base);
         match resolved.as_deref() {
-            Some("torch.nn.Module" | "torch.nn.modules.Module" | "torch.nn.modules.module.Module") => {}
+            Some("torch.nn.Module" | "torch.nn.modules.Module" | "torch.nn.modules.module.Module") => {
+                found.is_module = true;
+            }
             _ => {
+                found.is_module |= resolved.as_deref().is_some_and(is_library_module);
                 found.is_complete = false;
                 found.library_base = found.library_base.or(resolved);
             }
@@ -242,6 +248,7 @@ fn of_class(
                     method: &method.name.id,
                     receiver: &receiver.parameter.name.id,
                     imports,
+                    classes,
                     attributes: &mut found.attributes,
                 };
                 stores.visit_body(&method.body);
@@ -300,6 +307,8 @@ struct Stores<'a> {
     method: &'a Name,
     receiver: &'a Name,
     imports: &'a Imports,
+    /// The classes before this one.
+    classes: &'a FxHashMap<Name, ModuleClass>,
     attributes: &'a mut FxHashMap<Name, Attribute>,
 }
 
@@ -321,16 +330,47 @@ impl Stores<'_> {
             if self.method != "__init__" {
                 return self.mention(&name);
             }
-            let initial = value.map_or(Initial::Other, |value| initial(value, self.imports));
-            let attribute = self.attributes.entry(name).or_default();
-            if !attribute.initial.contains(&initial) {
-                attribute.initial.push(initial);
-            }
+            let initial = value.map_or(Initial::Other, |value| self.initial(value));
+            self.add_initial(name, initial);
+        } else if let Expr::Subscript(item) = target
+            && self.method == "__init__"
+            && let Some(name) = self.attribute(&item.value).cloned()
+            && let Some(value) = value.filter(|value| self.is_module(value))
+        {
+            // `self.layers[name] = nn.Linear(2, 2)`
+            self.visit_expr(value);
+            self.add_initial(name, Initial::Modules);
         } else if let Expr::Tuple(targets) = target {
             targets.elts.iter().for_each(|target| self.store(target, None));
         } else {
             self.visit_expr(target);
         }
+    }
+}
+
+impl Stores<'_> {
+    fn add_initial(&mut self, name: Name, initial: Initial) {
+        let attribute = self.attributes.entry(name).or_default();
+        if !attribute.initial.contains(&initial) {
+            attribute.initial.push(initial);
+        }
+    }
+
+    fn initial(&self, value: &Expr) -> Initial {
+        initial(value, self.imports, self.classes)
+    }
+
+    fn is_module(&self, value: &Expr) -> bool {
+        is_module(value, self.imports, self.classes)
+    }
+
+    /// Returns the attribute to which a call adds a module: `self.layers.append(nn.Linear(2, 2))`.
+    fn collects_module(&self, call: &ast::ExprCall) -> Option<Name> {
+        let method = call.func.as_attribute_expr()?;
+        let [module] = &*call.arguments.args else { return None };
+        (self.method == "__init__" && method.attr.as_str() == "append" && self.is_module(module))
+            .then_some(())?;
+        self.attribute(&method.value).cloned()
     }
 }
 
@@ -352,6 +392,12 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
     }
 
     fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(name) = self.collects_module(call)
+        {
+            self.add_initial(name, Initial::Modules);
+            return call.arguments.args.iter().for_each(|module| self.visit_expr(module));
+        }
         if let Some(name) = self.attribute(expression).cloned() {
             if self.method == "__init__" {
                 // `self.sizes.append(3)` changes the value, so the initial value is not that at the end of the
@@ -392,16 +438,26 @@ fn registered(call: &ast::ExprCall, receiver: &Name) -> Option<Name> {
     Some(Name::new(name.as_string_literal_expr()?.value.to_str()))
 }
 
-fn initial(value: &Expr, imports: &Imports) -> Initial {
-    let is_module = |element: &&Expr| {
-        element.as_call_expr().is_some_and(|call| {
-            imports.resolve(&call.func).is_some_and(|name| {
-                name.strip_prefix("torch.nn.")
-                    .is_some_and(|class| !class.contains('.') && class.starts_with(char::is_uppercase))
-                    && !matches!(name.as_str(), "torch.nn.Parameter" | "torch.nn.Buffer")
-            })
-        })
-    };
+/// Returns whether a value is a new module: `nn.Linear(2, 2)`, `Block(2)` for a class of the file.
+fn is_module(value: &Expr, imports: &Imports, classes: &FxHashMap<Name, ModuleClass>) -> bool {
+    value.as_call_expr().is_some_and(|call| match imports.resolve(&call.func) {
+        Some(name) => is_library_module(&name),
+        None => {
+            let class = call.func.as_name_expr().and_then(|name| classes.get(&name.id));
+            class.is_some_and(|class| class.is_module)
+        }
+    })
+}
+
+/// Returns whether a name is that of a class of modules in `torch.nn`.
+fn is_library_module(name: &str) -> bool {
+    name.strip_prefix("torch.nn.")
+        .is_some_and(|class| !class.contains('.') && class.starts_with(char::is_uppercase))
+        && !matches!(name, "torch.nn.Parameter" | "torch.nn.Buffer")
+}
+
+fn initial(value: &Expr, imports: &Imports, classes: &FxHashMap<Name, ModuleClass>) -> Initial {
+    let is_module = |element: &&Expr| is_module(element, imports, classes);
     // `torch.relu`, `torch.nn.functional.gelu`, `lambda x: x`
     let is_function = |element: &&Expr| {
         element.is_lambda_expr()
@@ -418,7 +474,7 @@ fn initial(value: &Expr, imports: &Imports) -> Initial {
             })
     };
     let of_elements = |elements: &[&Expr]| {
-        let kinds: Vec<_> = elements.iter().map(|element| initial(element, imports)).collect();
+        let kinds: Vec<_> = elements.iter().map(|element| initial(element, imports, classes)).collect();
         let literal =
             |kind: &Initial| matches!(kind, Initial::Bool | Initial::Int | Initial::Float | Initial::Str);
         if !elements.is_empty() && elements.iter().all(is_module) {

@@ -34,7 +34,7 @@ impl AnalysisLimits {
             let (evidence_scopes, callers) = (20_000, 64);
             return Self {
                 rounds: 8,
-                possible_rounds: 3,
+                possible_rounds: 8,
                 call_depth: 32,
                 evidence_distance: 3,
                 evidence_scopes,
@@ -47,7 +47,7 @@ impl AnalysisLimits {
         match files {
             0..=64 => Self {
                 rounds: 8,
-                possible_rounds: 3,
+                possible_rounds: 8,
                 call_depth: 32,
                 evidence_distance: 4,
                 evidence_scopes: 1_500,
@@ -57,7 +57,7 @@ impl AnalysisLimits {
             },
             65..=256 => Self {
                 rounds: 5,
-                possible_rounds: 2,
+                possible_rounds: 5,
                 call_depth: 8,
                 evidence_distance: 2,
                 evidence_scopes: 300,

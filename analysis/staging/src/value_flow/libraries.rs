@@ -136,6 +136,9 @@ const FLATTENING: [&str; 3] = ["tree_flatten", "tree_unflatten", "tree_flatten_w
 
 impl Solver<'_> {
     pub(super) fn call_library(&mut self, name: &str, document: DocumentIndex, position: u32, call: &Call) {
+        if call.decorates_class {
+            return;
+        }
         let result = self.cell(document, call.result);
         let site = (document, call.site);
         let last = name.rsplit('.').next().unwrap_or(name);

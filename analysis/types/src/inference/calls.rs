@@ -152,7 +152,7 @@ impl Inference<'_> {
             }
         }
         site.open |= open;
-        site.on_self = on_self(&call.func);
+        site.on_self = on_self(&call.func) || is_transformed_method_of_self(&index.imports, &call.func);
         calls.push(site);
         let setup = self.setup_before(&call.func);
         if !setup.is_empty() {
@@ -544,6 +544,14 @@ fn leaves(tree: &AssumedType) -> AssumedType {
 /// through another value.
 fn is_named(callee: &Expr, target: &Target) -> bool {
     last_name(callee).is_some_and(|name| name == target.path.name())
+}
+
+/// Returns whether a callee is a method of `self` that a function of a library transforms:
+/// `jax.value_and_grad(self.loss)(params)`.
+fn is_transformed_method_of_self(imports: &ag_syntax::imports::Imports, callee: &Expr) -> bool {
+    callee.as_call_expr().is_some_and(|made| {
+        imports.resolve(&made.func).is_some() && made.arguments.args.first().is_some_and(on_self)
+    })
 }
 
 /// Returns whether a callee is `self.method`.

@@ -309,6 +309,7 @@ impl<'a> Collector<'a> {
             result,
             attribute,
             expects_exception: self.expecting > 0,
+            decorates_class: false,
         }));
         Some(result)
     }

@@ -248,6 +248,7 @@ impl<'a> Collector<'a> {
             result,
             attribute: None,
             expects_exception: self.index.expected_to_fail.contains(&function),
+            decorates_class: false,
         }));
         result
     }
@@ -257,6 +258,9 @@ impl<'a> Collector<'a> {
         let to = self.node();
         self.add(Constraint::Class { class: index, to });
         self.bind_name(&class.name.id, Some(to));
+        for decorator in class.decorator_list.iter().rev() {
+            self.decorate_class(&decorator.expression, to);
+        }
         let arguments = class.arguments.as_deref();
         for base in arguments.iter().flat_map(|arguments| &arguments.args) {
             let value = self.value(base);
@@ -273,6 +277,34 @@ impl<'a> Collector<'a> {
         self.enter(Frame { class: Some(index), ..Frame::default() }, Bound::of(&class.body));
         self.body(&class.body);
         self.leave();
+    }
+
+    /// Calls a decorator with a class. The name of the class remains bound to the class itself:
+    ///
+    /// ```python
+    /// def register(cls):
+    ///     MODELS[cls.__name__] = cls
+    ///     return cls
+    ///
+    /// @register
+    /// class Linear: ...
+    /// ```
+    fn decorate_class(&mut self, decorator: &'a Expr, class: Node) {
+        let Some(callee) = self.value(decorator) else { return };
+        let result = self.node();
+        let site = self.site(decorator.range());
+        self.flow.code.calls.push(Arc::new(Call {
+            site,
+            callee,
+            positional: vec![Some(class)],
+            starred: None,
+            keywords: Vec::new(),
+            mappings: Vec::new(),
+            result,
+            attribute: None,
+            expects_exception: false,
+            decorates_class: true,
+        }));
     }
 
     fn bind_name(&mut self, name: &'a Name, value: Option<Node>) {

@@ -1,0 +1,320 @@
+//! What eager and traced code of a file does to objects: the attributes that functions and loops assign, and the
+//! functions that they call. It contains no positions in the file, so edits elsewhere in the file do not change it.
+
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::names::bound_names;
+use ag_db::{Db, Document, Project};
+use ag_index::index::{FileIndex, file_index, last_name, tree};
+use ag_index::modules::module_names;
+use ag_syntax::expressions;
+use ag_syntax::functions::FunctionPath;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ObjectChanges {
+    pub functions: FxHashMap<FunctionPath, Code>,
+    pub loops: Vec<Loop>,
+    pub classes: FxHashMap<Name, Class>,
+    /// The names and attributes to which a transformed function is assigned: `sweep` and `_sweep` for
+    /// `self.sweep = jax.jit(self._sweep)`.
+    pub aliases: Vec<(Name, Name)>,
+    /// Whether the file registers classes as pytrees.
+    pub registers_pytrees: bool,
+}
+
+/// A loop of a function or of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loop {
+    pub function: Option<FunctionPath>,
+    pub body: Code,
+}
+
+/// The body of a function or of a loop, without nested functions and classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Code {
+    pub stores: Vec<Store>,
+    pub calls: Vec<Called>,
+    /// The names that it binds.
+    pub bound: FxHashSet<Name>,
+}
+
+/// `object.attribute = value`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Store {
+    /// The name with which the object starts: `settings` for `settings.weights.penalty`.
+    pub object: Name,
+    /// Whether the object is this name, and not an attribute of it.
+    pub is_direct: bool,
+    pub attribute: Name,
+    /// Whether the value is a constant: `True`, `"train"`, `0.5`.
+    pub is_constant: bool,
+    pub is_update: bool,
+    /// The function that contains the assignment, and the range relative to its `def`; `None` in the module's own code.
+    pub place: Option<(FunctionPath, TextRange)>,
+}
+
+/// `f(…)`, `object.f(…)`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Called {
+    /// The name with which the receiver starts.
+    pub object: Option<Name>,
+    pub name: Name,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Class {
+    /// The last parts of the names of its bases.
+    pub bases: Vec<Name>,
+    /// Whether each decorator is `dataclass`.
+    pub is_undecorated: bool,
+    /// Whether its objects have no hash: it is a dataclass that compares fields, and is neither frozen nor hashable.
+    pub is_unhashable: bool,
+    /// The methods, and the names that the body assigns or annotates.
+    pub members: FxHashSet<Name>,
+    /// The attributes that its methods assign on their receiver.
+    pub assigned: FxHashSet<Name>,
+}
+
+impl Class {
+    pub(super) fn declares(&self, attribute: &Name) -> bool {
+        self.members.contains(attribute) || self.assigned.contains(attribute)
+    }
+}
+
+#[salsa::tracked(returns(ref))]
+pub(super) fn object_changes(db: &dyn Db, document: Document) -> ObjectChanges {
+    let mut changes = ObjectChanges::default();
+    let Some(parsed) = tree(db, document) else { return changes };
+    let mut collector = Collector { index: file_index(db, document), changes: &mut changes, function: None };
+    collector.body(parsed.suite());
+    collector.visit_body(parsed.suite());
+    changes
+}
+
+/// Returns the document of a module; `own` if that is its module, or no module is given.
+pub(super) fn document_of(db: &dyn Db, own: Document, module: Option<&str>) -> Option<Document> {
+    let Some(module) = module else { return Some(own) };
+    let is_named = |document: &Document| module_names(db, *document).iter().any(|name| name == module);
+    if is_named(&own) {
+        return Some(own);
+    }
+    Project::try_get(db)?.documents(db).values().copied().find(is_named)
+}
+
+struct Collector<'c> {
+    index: &'c FileIndex,
+    changes: &'c mut ObjectChanges,
+    /// The function around, with the range of its `def`.
+    function: Option<(FunctionPath, TextRange)>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                let mut entries = self.index.definitions.functions.iter();
+                let entry = entries.find(|entry| entry.name_range == def.name.range());
+                let Some(entry) = entry else { return };
+                let outer = self.function.replace((entry.path.clone(), entry.range));
+                let code = self.body(&def.body);
+                if let Some(class) = entry.class.and_then(|class| self.index.definitions.classes.get(class))
+                    && let Some(receiver) = def.parameters.iter_non_variadic_params().next()
+                {
+                    let own = code
+                        .stores
+                        .iter()
+                        .filter(|store| store.is_direct && store.object == receiver.parameter.name.id);
+                    let own: Vec<Name> = own.map(|store| store.attribute.clone()).collect();
+                    self.changes.classes.entry(class.qualname.clone()).or_default().assigned.extend(own);
+                }
+                self.changes.functions.insert(entry.path.clone(), code);
+                source_order::walk_stmt(self, statement);
+                self.function = outer;
+                return;
+            }
+            Stmt::ClassDef(class) => self.class(class),
+            Stmt::Assign(assign) => self.alias(assign),
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Some(name) = last_name(expression) {
+            self.changes.registers_pytrees |= name.starts_with("register_");
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+impl Collector<'_> {
+    /// Adds the loops of a body, and returns what the body does.
+    fn body(&mut self, body: &[Stmt]) -> Code {
+        let mut visitor =
+            CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };
+        visitor.visit_body(body);
+        let code = visitor.code;
+        for node in visitor.loops {
+            let mut inner =
+                CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };
+            inner.visit_stmt(node);
+            let function = self.function.as_ref().map(|(path, _)| path.clone());
+            self.changes.loops.push(Loop { function, body: inner.code });
+        }
+        code
+    }
+
+    fn class(&mut self, class: &ast::StmtClassDef) {
+        let imports = &self.index.imports;
+        let mut entries = self.index.definitions.classes.iter();
+        let Some(entry) = entries.find(|entry| entry.name_range == class.name.range()) else { return };
+        let is_dataclass = |decorator: &ast::Decorator| {
+            let expression = match &decorator.expression {
+                Expr::Call(call) => &*call.func,
+                other => other,
+            };
+            imports.resolve(expression).is_some_and(|name| name == "dataclasses.dataclass")
+        };
+        let found = self.changes.classes.entry(entry.qualname.clone()).or_default();
+        found.bases = class.bases().iter().map(|base| base_name(base).unwrap_or_default()).collect();
+        found.is_undecorated = class.decorator_list.iter().all(is_dataclass);
+        found.is_unhashable = class.decorator_list.iter().any(|decorator| {
+            let options =
+                decorator.expression.as_call_expr().map_or(&[][..], |call| &call.arguments.keywords);
+            // `eq=True`, and all others false
+            let is_default = |keyword: &ast::Keyword| {
+                let is_eq = keyword.arg.as_ref().is_some_and(|name| name.as_str() == "eq");
+                let decides = keyword
+                    .arg
+                    .as_ref()
+                    .is_none_or(|name| matches!(name.as_str(), "eq" | "frozen" | "unsafe_hash"));
+                !decides || keyword.value.as_boolean_literal_expr().is_some_and(|value| value.value == is_eq)
+            };
+            is_dataclass(decorator) && options.iter().all(is_default)
+        });
+        for statement in &class.body {
+            match statement {
+                Stmt::FunctionDef(def) => {
+                    found.members.insert(def.name.id.clone());
+                }
+                Stmt::AnnAssign(assign) => {
+                    found.members.extend(bound_names(&assign.target).into_iter().map(Name::new));
+                }
+                Stmt::Assign(assign) => {
+                    let names = assign.targets.iter().flat_map(bound_names);
+                    found.members.extend(names.map(Name::new));
+                }
+                _ => {}
+            }
+        }
+        found.is_unhashable &= !found.members.contains("__hash__");
+    }
+
+    fn alias(&mut self, assign: &ast::StmtAssign) {
+        const STAGING: [&str; 4] = ["jit", "function", "pmap", "filter_jit"];
+        let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
+        let stages = |callee: &Expr| last_name(callee).is_some_and(|name| STAGING.contains(&name.as_str()));
+        let is_staged = stages(&call.func)
+            || call
+                .func
+                .as_call_expr()
+                .is_some_and(|made| stages(&made.func) || made.arguments.args.first().is_some_and(stages));
+        let function = call.arguments.args.first().and_then(last_name);
+        if let (true, Some(function), Some(alias)) = (is_staged, function, last_name(target)) {
+            self.changes.aliases.push((alias.clone(), function.clone()));
+        }
+    }
+}
+
+/// Returns `Base` for `module.Base` and `Base[int]`.
+fn base_name(base: &Expr) -> Option<Name> {
+    match base {
+        Expr::Subscript(subscript) => base_name(&subscript.value),
+        _ => last_name(base).cloned(),
+    }
+}
+
+struct CodeVisitor<'c, 'a> {
+    function: Option<&'c (FunctionPath, TextRange)>,
+    code: Code,
+    loops: Vec<&'a Stmt>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for CodeVisitor<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(def) => {
+                self.code.bound.insert(def.name.id.clone());
+                return;
+            }
+            Stmt::ClassDef(class) => {
+                self.code.bound.insert(class.name.id.clone());
+                return;
+            }
+            Stmt::For(_) | Stmt::While(_) => self.loops.push(statement),
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    self.store(target, Some(&assign.value), false);
+                }
+            }
+            Stmt::AnnAssign(assign) if assign.value.is_some() => {
+                self.store(&assign.target, assign.value.as_deref(), false);
+            }
+            Stmt::AugAssign(assign) => self.store(&assign.target, None, true),
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) if !name.ctx.is_load() => {
+                self.code.bound.insert(name.id.clone());
+            }
+            Expr::Call(call) => {
+                if let Some(name) = last_name(&call.func) {
+                    let object = match &*call.func {
+                        Expr::Attribute(method) => Some(start(&method.value).cloned().unwrap_or_default()),
+                        _ => None,
+                    };
+                    self.code.calls.push(Called { object, name: name.clone() });
+                }
+            }
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
+
+impl CodeVisitor<'_, '_> {
+    fn store(&mut self, target: &Expr, value: Option<&Expr>, is_update: bool) {
+        let Expr::Attribute(attribute) = target else { return };
+        let Some(object) = start(&attribute.value) else { return };
+        let is_constant = value.is_some_and(|value| {
+            let value = value.as_unary_op_expr().map_or(value, |operation| &operation.operand);
+            expressions::is_scalar_literal(value) || value.is_none_literal_expr()
+        });
+        let place = self.function.map(|(path, def)| (path.clone(), target.range() - def.start()));
+        self.code.stores.push(Store {
+            object: object.clone(),
+            is_direct: attribute.value.is_name_expr(),
+            attribute: attribute.attr.id.clone(),
+            is_constant,
+            is_update,
+            place,
+        });
+    }
+}
+
+/// Returns the name with which a chain of attributes starts.
+fn start(expression: &Expr) -> Option<&Name> {
+    match expression {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => start(&attribute.value),
+        _ => None,
+    }
+}
