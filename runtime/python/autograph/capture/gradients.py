@@ -6,7 +6,7 @@ from ..conversion import spans
 from ..errors import OuterHistory, RunInPython, StagingError
 from ..record.ops import OVERWRITTEN, Gradient, of_torch
 from ..record.queries import depend_on, earlier_values, is_used, sources
-from . import hooks
+from . import hooks, paths
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -123,9 +123,10 @@ def backward(staging, tensor, gradient=None, inputs=None):
     leaves = [leaf for leaf in leaves if (number, _id_outside(staging, leaf)) not in staging.unreached]
     seeds = None if gradient is None else (gradient,)
     found = grad(staging, (tensor,), leaves, seeds, backward=number if inputs is None else None)
+    reached = paths.reached(staging, [staging.value_of(leaf, is_use=False) for leaf in leaves], [staging.value_of(tensor)])
     with torch.no_grad():
-        for leaf, new in zip(leaves, found):
-            staging.gradients.add(owner(staging, leaf), new)
+        for leaf, new, is_reached in zip(leaves, found, reached):
+            staging.gradients.add(owner(staging, leaf), new, is_reached)
     return leaves
 
 
