@@ -156,14 +156,6 @@ class Restart(Signal):
         self.optimizer = optimizer
 
 
-class FirstStep(StagingError):
-    """The first step of an optimizer, which creates its state, is below a staged condition or in a loop of the graph."""
-
-    def __init__(self, optimizer, span):
-        super().__init__("the first step of this optimizer is below a staged condition or in a loop of the graph", span)
-        self.optimizer = optimizer
-
-
 class RandomStateChanged(Signal):
     """Restarts the trace. The new trace compares the random number generators before and after each region, because the
     current trace has drawn from a generator."""

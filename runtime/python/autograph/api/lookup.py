@@ -1,7 +1,7 @@
 """Finds the trace for a call of a staged function, or creates it."""
 
 from .._runtime import Callable
-from ..errors import Assumed, FirstStep, Observed, Restart, RunInPython, StagingError
+from ..errors import Assumed, Observed, Restart, RunInPython, StagingError
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten, names
 from ..tracing.trace import TRACING, Trace
@@ -200,7 +200,7 @@ class Lookup(Callable):
                 with progress.staging(self.__name__):
                     options = changing, unknown, optimizers, calls, expected, inputs, self._compiler
                     trace = Trace(self.python_function, args, kwargs, *options)
-            except (Restart, FirstStep) as restart:
+            except Restart as restart:
                 optimizers.append(restart.optimizer)
                 continue
             # A trace that creates state is valid for one call. As in TensorFlow, the next trace uses that state, and is

@@ -14,7 +14,7 @@ from ..capture.rows import StandIn
 from ..capture.staging import is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import FirstStep, Restart, StagingError
+from ..errors import StagingError
 from . import regions, sharing, specs
 from .values import List, build, lower, spec_of
 
@@ -94,8 +94,6 @@ class Carry:
             try:
                 with self.staging.attempt():
                     block = regions.trace(self.staging, iteration, get_state, set_state, None, install)
-            except FirstStep as error:
-                raise Restart(error.optimizer) from None
             except StagingError:
                 if not self._fix_flags():
                     raise

@@ -9,7 +9,7 @@ from ..capture import scalars
 from ..capture.staging import current
 from ..capture.unbound import Maybe
 from ..conversion import spans
-from ..errors import FirstStep, RunInPython, StagingError
+from ..errors import Restart, RunInPython, StagingError
 from .if_stmt import staged_if
 from .overloads import OVERLOADS
 
@@ -41,17 +41,17 @@ def _parameters(optimizer):
 
 
 def before_step(optimizer, args, kwargs):
-    """Called before `Optimizer.step`. An optimizer creates its state in its first step. If that step is conditional, its
-    condition is decided; if it is in a loop, the trace is restarted, with the state created at its beginning."""
+    """Called before `Optimizer.step`. An optimizer creates its state in its first step. If that step is conditional, this
+    restarts the trace, with the state created at its beginning."""
     staging = current()
     if staging is None:
         return
     if isinstance(optimizer, _IN_PYTHON):
         message = f"a step of `{type(optimizer).__name__}` cannot be staged"
         raise RunInPython(StagingError(message, spans.current()), lasts=True)
-    is_ready = not staging.depth or id(optimizer) not in staging.outside or id(optimizer) in staging.prepared
-    if not is_ready and _is_lazy(optimizer) and _lacks_state(optimizer, _parameters(optimizer)):
-        raise FirstStep(optimizer, spans.current())
+    is_new = id(optimizer) in staging.outside and id(optimizer) not in staging.prepared
+    if staging.depth and is_new and _is_lazy(optimizer) and _lacks_state(optimizer, _parameters(optimizer)):
+        raise Restart(optimizer)
     hidden = None if len(args) > 1 or kwargs.get("closure") else _conditional_step(staging, optimizer)
     if hidden:
         staging.stepping[id(optimizer)] = hidden
@@ -64,9 +64,9 @@ _IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 def _conditional_step(staging, optimizer):
     """Updates the parameters that have a gradient on some paths only, under the condition that the gradient exists: without
-    it, not even momentum may change them. If a step would create their state, the condition is decided. Then hides the gradients of these parameters, so that the optimizer's step
-    updates the other parameters only. Returns all gradients, to restore them after the step; None if every gradient is
-    unconditional."""
+    it, not even momentum may change them. The condition is decided if a step creates the state of these parameters. Then hides
+    their gradients, so that the optimizer's step updates the other parameters only. Returns all gradients, to restore them
+    after the step; None if every gradient is unconditional."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}

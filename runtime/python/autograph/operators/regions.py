@@ -15,7 +15,7 @@ from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, Caught, Decide, FirstStep, Restart, RunInPython, StagingError, Unreachable
+from ..errors import AutographError, Caught, Decide, RunInPython, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -290,8 +290,6 @@ def decided_on_error(staging):
         yield
     except StagingError as error:
         restart_decided(staging)
-        if isinstance(error, FirstStep) and not staging.depth:
-            raise Restart(error.optimizer) from None
         if isinstance(error, Mixed) and not staging.depth:
             raise RunInPython(error, lasts=True) from None
         raise
