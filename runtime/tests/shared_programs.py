@@ -9,10 +9,10 @@ import torch
 
 class Box:
     def __init__(self):
-        self.items, self.table, self.value, self.other = [0.5], {"k": 1.0}, torch.ones(3), None
+        self.items, self.table, self.value, self.other = [torch.ones(())], {"k": torch.ones(())}, torch.ones(3), None
 
 
-BOX, LOG, TABLE = Box(), [1.0], {"a": [2.0]}
+BOX, LOG, TABLE = Box(), [torch.zeros(())], {"a": [torch.ones(())]}
 
 
 def swap(p, q):
@@ -27,25 +27,24 @@ def put(target, value):
 def reset():
     global BOX, LOG, TABLE
     random.seed(5)
-    BOX, LOG, TABLE = Box(), [1.0], {"a": [2.0]}
+    BOX, LOG, TABLE = Box(), [torch.zeros(())], {"a": [torch.ones(())]}
 
 
 def state():
-    return known((BOX.items, BOX.table, BOX.value, BOX.other, LOG, TABLE))
+    return plain((BOX.items, BOX.table, BOX.value, BOX.other, LOG, TABLE), {})
 
 
-def known(value, seen=None):
-    """Returns a copy in which an object that occurs again is the number of its first occurrence."""
-    seen = {} if seen is None else seen
-    if isinstance(value, (list, dict, torch.Tensor)):
+def plain(value, seen=None):
+    """Returns a copy without aliases. If `seen` is given, a container that occurs again is the number of its first occurrence."""
+    if seen is not None and isinstance(value, (list, dict)):
         if id(value) in seen:
             return "same", seen[id(value)]
         seen[id(value)] = len(seen)
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
-        return {key: known(item, seen) for key, item in value.items()}
-    return [known(item, seen) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: plain(item, seen) for key, item in value.items()}
+    return [plain(item, seen) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 '''
@@ -60,13 +59,13 @@ MOVES = (
 )  # fmt: skip
 #: Like `MOVES`, for objects that remain after the call.
 OUTER = ("p = LOG", "q = BOX.items", "BOX.items = [s.detach()]", "r = TABLE['a']", "d = BOX.table", "u = BOX.value", "box = BOX",
-         "BOX.items = BOX.other or [0.0]", "BOX.value = BOX.value * 0.5")  # fmt: skip
+         "BOX.items = BOX.other or [torch.ones(())]", "BOX.value = BOX.value * 0.5")  # fmt: skip
 #: Statements that change a container or tensor in place.
 CHANGES = (
-    "p.append(s)", "q.append(k)", "r.append(j)", "p[0] = s * 2", "q[-1:] = [s]", "r += [s]", "p.extend(q[:2])", "nest[0].append(s)",
-    "nest[-1].append(j)", "d['p'].append(s)", "e['n'] = s", "d['n'] = k", "box.items.append(s.detach())", "pair[0].append(s)", "q.insert(0, s)",
-    "u.add_(1)", "v.mul_(0.5)", "u[0] = s", "u += 1", "box.value.mul_(0.5)", "d.update(n=j)", "put(r, s)", "p.clear()", "q.reverse()",
-    "v[:2].add_(0.5)", "box.items[0] = j",
+    "p.append(s)", "q.append(s * k)", "r.append(s + j)", "p[0] = s * 2", "q[-1:] = [s]", "r += [s]", "p.extend(q[:2])", "nest[0].append(s)",
+    "nest[-1].append(s + j)", "d['p'].append(s)", "e['n'] = s", "d['n'] = s * k", "box.items.append(s.detach())", "pair[0].append(s)", "q.insert(0, s)",
+    "u.add_(1)", "v.mul_(0.5)", "u[0] = s", "u += 1", "box.value.mul_(0.5)", "d.update(n=s + j)", "put(r, s)", "p.clear()", "q.reverse()",
+    "v[:2].add_(0.5)", "box.items[0] = s.detach() + j",
 )  # fmt: skip
 USES = ("s = s + len(p)", "s = s + len(q) * 0.1", "k = k + len(r)", "s = s + u.sum() * 0.1", "s = s + v[0]", "s = s + (2 if p is q else 1)",
         "k = k + (r is p)", "k = k + (e is d)", "s = s + sum(len(o) for o in nest)", "s = s + len(box.items)")  # fmt: skip
@@ -82,14 +81,14 @@ class SharedProgram(Program):
     def text(self, name):
         self.lines = [f"def {name}(a, m, n):"]
         for line in ("b = a * 0.5 + 1", "s = a.sum()", "k = int(n)", "j = 1", "out = [a * 1]", "u, v = a * 2, a * 3",
-                     "p, q, r, box, pair = [s], [s * 2, k], [], Box(), ([s], [j])", "nest, d, e = [p, [k]], {'p': q}, {'n': 0}"):  # fmt: skip
+                     "p, q, r, box, pair = [s], [s * 2, s + k], [], Box(), ([s], [s + j])", "nest, d, e = [p, [s * k]], {'p': q}, {'n': s}"):  # fmt: skip
             self.add(1, line)
         self.block(1, self.random.randint(4, 9), budget=3)
         self.add(1, self.result())
         return "\n".join(self.lines) + "\n"
 
     def result(self):
-        return "return a, s, k, known((p, q, r, nest, d, e, box.items, box.other, box.value, pair, u, v))"
+        return "return a, s, k, plain((p, q, r, nest, d, e, box.items, box.other, box.value, pair, u, v))"
 
     def statement(self, level, budget):
         chance = self.random.random()

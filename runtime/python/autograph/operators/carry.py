@@ -36,6 +36,7 @@ class Carry:
         self.cells = {}
         self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
         self.shared = []  # groups of containers that an iteration makes those of several places
+        self.moved = None  # the containers and tensors at the start of the recorded iteration (`sharing.Starts`)
         self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
@@ -72,6 +73,7 @@ class Carry:
             elif scalars.is_staged(start) and type(earlier) is int:
                 staging.sizes.earlier[start.node.value] = earlier
         starts = self.starts
+        self.moved = sharing.Starts(staging, self._places(starts))
         self._mark(starts)
         self.starts = tuple(None if isinstance(start, List) else start for start in starts)
         return starts
@@ -111,7 +113,7 @@ class Carry:
     def _marks(self, block, born):
         """Finds the containers that an iteration makes those of several places. Returns whether the recorded iteration has marked
         them at its start."""
-        found = sharing.groups(self.staging, self._slots(block), born, is_loop=True)
+        found = sharing.groups(self.staging, self._slots(block), born, self.moved)
         known = {group.key for group in self.shared}
         new = [group for group in found if group.key not in known]
         self.shared += new
@@ -126,8 +128,12 @@ class Carry:
     def _mark(self, values):
         """Marks these containers, given the values of the variables."""
         if self.shared:
-            changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
-            sharing.mark(self.staging, self.shared, [*changing, *map(sharing.assigned, self.cells)])
+            sharing.mark(self.staging, self.shared, self._places(values))
+
+    def _places(self, values):
+        """Returns the values of the slots, given the values of the variables."""
+        changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
+        return [*changing, *map(sharing.assigned, self.cells)]
 
     def _fix_flags(self):
         """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""
