@@ -365,7 +365,8 @@ def _at(value, path):
     for key in path:
         if isinstance(value, List):
             value = items_of(value) if value.value is None else None
-        if value is None or (key not in value if isinstance(value, dict) else key >= len(value)):
+        has_items = isinstance(value, (tuple, *SEQUENCES, *MAPPINGS))
+        if not has_items or (key not in value if isinstance(value, dict) else key >= len(value)):
             return None
         value = value[key]
     return value.value if isinstance(value, Maybe) else value
