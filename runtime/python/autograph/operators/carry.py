@@ -235,11 +235,8 @@ class Carry:
             for value, spec in zip(block.values, self.specs):
                 results.extend(lower(staging, value, spec))
             for cell, spec in self.cells.items():
-                state = block.changed[cell] if cell in block.changed else None
-                if state is None:
-                    results.extend(self.cell_params[cell])
-                else:
-                    results.extend(regions.lower_cell(staging, cell, state, spec))
+                state = block.changed.get(cell, cell_state(cell))  # unchanged means equal to the state before the loop
+                results.extend(regions.lower_cell(staging, cell, state, spec))
             results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, self.types)]
         region.results = results
         region.params = [*heads, *self._ordered()]
