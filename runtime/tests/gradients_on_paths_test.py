@@ -113,6 +113,20 @@ def test_training(loss, is_inside):
     torch.testing.assert_close([row[:2] for row in found], [row[:2] for row in expected])
 
 
+@pytest.mark.filterwarnings("ignore:a call of")
+@pytest.mark.parametrize("loss", PROGRAMS)
+def test_unused_inputs(loss):
+    def gradients(x):
+        found = torch.autograd.grad(loss(w, v, x).sum(), (w, v), allow_unused=True)
+        return [torch.zeros(0) if g is None else g for g in found]
+
+    w, v = torch.tensor(0.5, requires_grad=True), torch.tensor(0.25, requires_grad=True)
+    for first in range(len(CALLS)):
+        staged = ag.function(gradients)
+        for x in CALLS[first:]:
+            torch.testing.assert_close(staged(x), gradients(x))
+
+
 def test_unconditional_gradients_need_no_condition():
     w = torch.ones(2, requires_grad=True)
     for loss in (both_branches, with_an_error):

@@ -49,7 +49,24 @@ def grad(
             results[index] = hooks.called(staging, staging.view_of(inputs[index]), results[index])
         elif materialize_grads:
             results[index] = torch.zeros_like(inputs[index])
+    if allow_unused and not materialize_grads:
+        results = _unless_unused(staging, inputs, input_values, values, results)
     return tuple(results)
+
+
+def _unless_unused(staging, inputs, input_values, outputs, results):
+    """Replaces gradients by None if the outputs do not depend on the input for the arguments of this call."""
+    for index, is_reached in enumerate(paths.reached(staging, input_values, outputs)):
+        if results[index] is not None:
+            flag = staging.both(is_reached, _is_used(staging, inputs[index]))
+            if flag is not True and staging.decided(staging.operand(flag)) is False:
+                results[index] = None
+    return results
+
+
+def _is_used(staging, tensor):
+    base = staging.view_of(tensor).base
+    return staging.uses.of(base) if base.was_leaf else True
 
 
 _CHANGED = (
