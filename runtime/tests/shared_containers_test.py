@@ -516,7 +516,18 @@ def from_a_list(x):
     return items, u
 
 
-MOVES = [stored_in_each_iteration, stored_again, rotated, moved_by_attributes, inner_loop, inner_branch, from_a_list]
+def compared(x):
+    p, q = [x], [x * 2]
+    r = p if x.sum() > 2 else q
+    u = x * 2
+    v = u if x.sum() > 0 else x * 3
+    d, e = {"n": x}, {"n": x * 2}
+    if x.sum() > 2:
+        e = d
+    return x * ((r is p) + 2 * (v is not u) + 4 * (d is e)), r is None
+
+
+MOVES = [compared, stored_in_each_iteration, stored_again, rotated, moved_by_attributes, inner_loop, inner_branch, from_a_list]
 
 
 @pytest.mark.filterwarnings("ignore:a call of")

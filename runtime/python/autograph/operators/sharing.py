@@ -22,7 +22,7 @@ import torch
 from ..capture.aliases import Base, cell_state
 from ..capture.places import MAPPINGS, SEQUENCES, Attribute, Items, items_of, same_items
 from ..capture.rows import StandIn
-from ..capture.staging import current
+from ..capture.staging import current, is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import Decide, StagingError
@@ -386,13 +386,39 @@ class Merged:
     def refuse_change(self, changed):
         """If another one of them still exists, restarts the trace with the `if` decided, or raises an error."""
         staging = current()
-        if not any(_is_held(staging, reference, changed) for reference in self.references):
-            return
-        if self.may_decide and staging.is_replayable():
+        if any(_is_held(staging, reference, changed) for reference in self.references):
+            self._refuse(changed, "changes")
+
+    def refuse_comparison(self, one, other):
+        """If the other one is one of them, too, restarts the trace with the `if` decided, or raises an error."""
+        others = [reference() for reference in self.references]
+        if any(value is not None and _identity(current(), value) is _identity(current(), other) for value in others):
+            self._refuse(one, "compares")
+
+    def _refuse(self, value, what):
+        if self.may_decide and current().is_replayable():
             raise Decide(self.span)
-        kind, copy = ("list", "list(b)") if isinstance(changed, List) else ("tensor", "b.clone()")
-        message = f"this changes a {kind} that is the {kind} of another variable on some paths only"
+        kind, copy = ("list", "list(b)") if isinstance(value, List) else ("tensor", "b.clone()")
+        message = f"this {what} a {kind} that is the {kind} of another variable on some paths only"
         raise StagingError(f"{message}\nhelp: copy the {kind} where it is assigned: `a = {copy}`", spans.current())
+
+
+def check_comparison(a, b):
+    """Called for `a is b` of two lists, dictionaries or tensors that are different objects of the trace. If they are the same on
+    some paths, restarts the trace with the condition or loop decided, or raises an error."""
+    staging = current()
+    if isinstance(a, List) and isinstance(b, List):
+        marks = a.merged
+    elif is_staged_tensor(a) and is_staged_tensor(b):
+        marks = staging.aliases.merged.get(staging.view_of(a).base, ())
+    else:
+        marks = ()
+        if type(a) is type(b) is dict:
+            found = [{merged for value, _, merged in staging.merged_dictionaries if value is other} for other in (a, b)]
+            for merged in found[0] & found[1]:
+                raise Decide(merged.span)
+    for mark in marks:
+        mark.refuse_comparison(a, b)
 
 
 def _is_held(staging, reference, changed):
