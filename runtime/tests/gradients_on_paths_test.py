@@ -84,7 +84,9 @@ def with_an_error(w, v, x):
     return h.sum() * v
 
 
-PROGRAMS = [expression, early_return, nested, inner_branch, masked_by_a_flag, in_a_loop, both_branches, with_an_inner_error, with_an_error]
+PROGRAMS = [
+    expression, early_return, nested, inner_branch, masked_by_a_flag, in_a_loop, both_branches, with_an_inner_error, with_an_error
+]  # fmt: skip
 
 
 def train(wrap, loss, is_inside):

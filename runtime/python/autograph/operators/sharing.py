@@ -373,8 +373,8 @@ def _at(value, path):
 
 
 class Merged:
-    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and weak
-    references to them."""
+    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and
+    weak references to them."""
 
     __slots__ = ("span", "may_decide", "references")
 

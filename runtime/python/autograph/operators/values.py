@@ -123,8 +123,8 @@ class List(list):
         raise StagingError(message, spans.current())
 
     def _decided_length(self):
-        """Returns the length for the arguments of the call, for code that needs it in Python. Each run checks it. Returns None below
-        a staged condition and in a loop of the graph, where it is unknown."""
+        """Returns the length for the arguments of the call, for code that needs it in Python. Each run checks it. Returns None
+        below a staged condition and in a loop of the graph, where it is unknown."""
         return _active(current()).decided_number(self.length())
 
     def __getitem__(self, index):
