@@ -29,11 +29,27 @@ def some_are_used(w, v, optimizer):
     return step
 
 
+def experts(w, v, optimizer):
+    """One of the parameters has state in the first call, the other one gets it later; both are used on some paths only."""
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = (x * x.clone().requires_grad_()).sum()
+        if x[0] < 1:
+            loss = loss + (v * x).sum()
+        if x[1] > 3:
+            loss = loss + (w * x).square().sum()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
 def run(wrap, make, kind):
     w, v = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (0.5, 0.25))
     optimizer = OPTIMIZERS[kind]([w, v])
     step, found = wrap(make(w, v, optimizer)), []
-    for x in (t(-1, 2), t(0.5, 1), t(2, 2), t(3, 1), t(-1, 1), t(2, 5)):
+    for x in (t(-1, 2), t(0.5, 1), t(2, 2), t(3, 1), t(-1, 1), t(2, 5), t(1, 2), t(0, 4)):
         step(x.double())
         states = [{name: torch.as_tensor(value).clone() for name, value in optimizer.state.get(p, {}).items()} for p in (w, v)]
         found.append((w.detach().clone(), v.detach().clone(), states))
@@ -42,8 +58,9 @@ def run(wrap, make, kind):
 
 @pytest.mark.filterwarnings("ignore:a call of")
 @pytest.mark.parametrize("kind", OPTIMIZERS)
-def test_state(kind):
-    found, expected = run(ag.function, some_are_used, kind), run(lambda f: f, some_are_used, kind)
+@pytest.mark.parametrize("make", [some_are_used, experts])
+def test_state(make, kind):
+    found, expected = run(ag.function, make, kind), run(lambda f: f, make, kind)
     assert [[sorted(s) for s in row[2]] for row in found] == [[sorted(s) for s in row[2]] for row in expected]
     torch.testing.assert_close(found, expected)
 

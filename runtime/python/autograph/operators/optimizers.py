@@ -50,7 +50,7 @@ def before_step(optimizer, args, kwargs):
         message = f"a step of `{type(optimizer).__name__}` cannot be staged"
         raise RunInPython(StagingError(message, spans.current()), lasts=True)
     is_new = id(optimizer) in staging.outside and id(optimizer) not in staging.prepared
-    if staging.depth and is_new and _is_lazy(optimizer) and _lacks_state(optimizer, _parameters(optimizer)):
+    if staging.depth and is_new and _is_lazy(optimizer) and _lacks_state(optimizer, _updated(staging, optimizer)):
         raise Restart(optimizer)
     hidden = None if len(args) > 1 or kwargs.get("closure") else _conditional_step(staging, optimizer)
     if hidden:
@@ -97,6 +97,11 @@ def after_step(optimizer, args, kwargs):
     staging = current()
     for base, gradient in () if staging is None else staging.stepping.pop(id(optimizer), {}).items():
         staging.gradients.set(base, gradient)
+
+
+def _updated(staging, optimizer):
+    """Returns the parameters that have a gradient."""
+    return [p for p in _parameters(optimizer) if staging.gradients.of(staging.view_of(p).base) is not None]
 
 
 def _lacks_state(optimizer, parameters):
