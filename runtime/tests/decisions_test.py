@@ -396,3 +396,31 @@ def test_numbers_that_python_needs_in_a_loop_of_the_graph():
 def test_an_index_that_is_no_integer():
     with pytest.raises(TypeError, match="list indices must be integers or slices, not float"):
         ag.function(lambda x: [1, 2][x[0]])(t(1.0, 2.0))
+
+
+def unpacked(x):
+    terms = [x]
+    if x.sum() > 2:
+        terms.append(x * 2)
+    return torch.maximum(*terms) if len([*terms]) == 2 else sum(map(torch.sum, terms))
+
+
+def unpacked_in_a_call(x):
+    terms = [x]
+    for i in range(3):
+        if x[0] > i:
+            terms.append(x * i)
+    return torch.stack([*reversed(list(terms))])
+
+
+def returned_early(x, items):
+    if x.sum() > 2:
+        return [x, items], {"n": items}
+    return [x * 2, items], {"n": items}
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_the_length_of_a_list_that_python_needs():
+    for function in (unpacked, unpacked_in_a_call):
+        assert_same(function, (t(1, 2),), (t(0, 1),), (t(3, 3),), (t(1, 0),))
+    assert_same(returned_early, (t(1, 2), [t(1)]), (t(0, 1), [t(1)]), (t(3, 3), [t(2)]))

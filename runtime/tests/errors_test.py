@@ -140,6 +140,20 @@ def test_endless_recursion():
     assert "does not terminate" in refusal(f, t(1), torch.tensor(2))
 
 
+def test_a_missing_key_or_index_on_a_path_that_is_not_taken():
+    def missing(x):
+        table, items = {"n": x}, [x]
+        if x.sum() > 2:
+            y = items[0]
+        elif x.sum() > 0:
+            y = table["p"]
+        else:
+            y = items[3]
+        return y * 2
+
+    assert_same(missing, (t(1, 2),), (t(0, 1),), (t(-1, 0),), (t(3, 1),))
+
+
 def test_own_exception_with_staged_arguments():
     class Own(Exception):
         pass

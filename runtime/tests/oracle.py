@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import gc
 import io
 import os
 import pickle
@@ -93,6 +94,7 @@ def _in_child_process(compute):
     child = os.fork()
     if child == 0:
         try:
+            gc.freeze()  # objects of the parent may belong to threads that do not exist here, so they are not collected
             torch.set_num_threads(1)
             try:
                 found = compute()

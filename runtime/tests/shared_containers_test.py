@@ -1,5 +1,6 @@
 """Lists and dictionaries that are the same object in two variables on some paths only: `if x.sum() > 2: a = b`."""
 
+import types
 import warnings
 
 import pytest
@@ -447,3 +448,94 @@ def test_a_tensor_that_nothing_shares_is_merged():
         warnings.simplefilter("error", ag.FallbackWarning)
         staged = assert_same(changed_where_nothing_else_holds_it, *CALLS)
     assert sum(map(len, staged._traces.values())) == 1
+
+
+def stored_in_each_iteration(x):
+    u, table = x * 2, {"n": x}
+    for _ in range(20):
+        u += 1
+        table["u"] = u
+    return u, table
+
+
+def stored_again(x):
+    u, table = x * 2, {}
+    table["u"] = u
+    while u.sum() < 10:
+        u += 1
+        table["u"] = u
+    return u, table
+
+
+def rotated(x):
+    p, q, r = [x], [x * 2], [x * 3]
+    n = 0
+    while n < x.sum():
+        p, q, r = q, r, p
+        n += 1
+    p.append(x)
+    return p, q, r
+
+
+def moved_by_attributes(x):
+    box = types.SimpleNamespace(a=[x], b=[x * 2])
+    n = 0
+    while n < x.sum():
+        box.a, box.b = box.b, box.a
+        n += 1
+    box.a.append(x)
+    return box.a, box.b
+
+
+def inner_loop(x):
+    u, v = x * 2, x * 3
+    for i in range(20):
+        for _ in range(int(x.sum())):
+            u = v
+        x = x + 0
+    u += 1
+    return u, v
+
+
+def inner_branch(x):
+    p, q = [x], [x * 2]
+    if x.sum() > 0:
+        if x.sum() > 2:
+            p = q
+        x = x * 2
+    p.append(x)
+    return p, q
+
+
+def from_a_list(x):
+    items, u = [x * 2, x * 3], x * 4
+    for i in range(20):
+        if x.sum() * i > 20:
+            u = items[0]
+    u += 1
+    return items, u
+
+
+def compared(x):
+    p, q = [x], [x * 2]
+    r = p if x.sum() > 2 else q
+    u = x * 2
+    v = u if x.sum() > 0 else x * 3
+    d, e = {"n": x}, {"n": x * 2}
+    if x.sum() > 2:
+        e = d
+    return x * ((r is p) + 2 * (v is not u) + 4 * (d is e)), r is None
+
+
+MOVES = [compared, stored_in_each_iteration, stored_again, rotated, moved_by_attributes, inner_loop, inner_branch, from_a_list]
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+@pytest.mark.parametrize("function", MOVES)
+def test_moves(function):
+    """Equal, or refused at the line: never two containers in place of one."""
+    for first in range(len(CALLS)):
+        try:
+            assert_same(function, *CALLS[first:])
+        except ag.StagingError as error:
+            assert "on some paths only" in str(error) and "line" in str(error)

@@ -78,10 +78,12 @@ class Gradients:
     def set(self, base, gradient):
         self.values[base] = gradient
 
-    def add(self, base, gradient):
-        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros."""
+    def add(self, base, gradient, is_reached=True):
+        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros. `is_reached` is
+        whether the output depends on the tensor, if the tensor was used."""
         before = self.of(base)
         used = self.staging.uses.of(base) if base.was_leaf else True
+        used = self.staging.both(used, is_reached)
         if _is_maybe(before):
             used = self.staging.either(before.flag, used)
             before = before.value

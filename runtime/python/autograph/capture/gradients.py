@@ -6,7 +6,7 @@ from ..conversion import spans
 from ..errors import OuterHistory, RunInPython, StagingError
 from ..record.ops import OVERWRITTEN, Gradient, of_torch
 from ..record.queries import depend_on, earlier_values, is_used, sources
-from . import hooks
+from . import hooks, paths
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
 
@@ -49,7 +49,24 @@ def grad(
             results[index] = hooks.called(staging, staging.view_of(inputs[index]), results[index])
         elif materialize_grads:
             results[index] = torch.zeros_like(inputs[index])
+    if allow_unused and not materialize_grads:
+        results = _unless_unused(staging, inputs, input_values, values, results)
     return tuple(results)
+
+
+def _unless_unused(staging, inputs, input_values, outputs, results):
+    """Replaces gradients by None if the outputs do not depend on the input for the arguments of this call."""
+    for index, is_reached in enumerate(paths.reached(staging, input_values, outputs)):
+        if results[index] is not None:
+            flag = staging.both(is_reached, _is_used(staging, inputs[index]))
+            if flag is not True and staging.decided(staging.operand(flag)) is False:
+                results[index] = None
+    return results
+
+
+def _is_used(staging, tensor):
+    base = staging.view_of(tensor).base
+    return staging.uses.of(base) if base.was_leaf else True
 
 
 _CHANGED = (
@@ -123,9 +140,10 @@ def backward(staging, tensor, gradient=None, inputs=None):
     leaves = [leaf for leaf in leaves if (number, _id_outside(staging, leaf)) not in staging.unreached]
     seeds = None if gradient is None else (gradient,)
     found = grad(staging, (tensor,), leaves, seeds, backward=number if inputs is None else None)
+    reached = paths.reached(staging, [staging.value_of(leaf, is_use=False) for leaf in leaves], [staging.value_of(tensor)])
     with torch.no_grad():
-        for leaf, new in zip(leaves, found):
-            staging.gradients.add(owner(staging, leaf), new)
+        for leaf, new, is_reached in zip(leaves, found, reached):
+            staging.gradients.add(owner(staging, leaf), new, is_reached)
     return leaves
 
 

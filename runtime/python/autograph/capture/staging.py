@@ -500,6 +500,14 @@ class Staging:
             return True
         return scalars.apply(self, OR, a, b)
 
+    def both(self, a, b):
+        """`a and b` of booleans, which may be staged."""
+        if a is False or b is False:
+            return False
+        if a is True or b is True:
+            return b if a is True else a
+        return scalars.apply(self, AND, a, b)
+
     def tensor_of(self, number, dtype=None):
         """Returns a 0-d tensor with the value of a number or staged scalar."""
         if dtype is None:

@@ -35,7 +35,8 @@ class Carry:
         self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
         self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
-        self.shared = []  # groups of places that hold one container after an iteration (`sharing.py`)
+        self.shared = []  # groups of containers that an iteration makes those of several places
+        self.moved = None  # the containers and tensors at the start of the recorded iteration (`sharing.Starts`)
         self.installed = {}  # the states of cells at the start of the condition
 
     def _initial_spec(self, name, value):
@@ -72,6 +73,7 @@ class Carry:
             elif scalars.is_staged(start) and type(earlier) is int:
                 staging.sizes.earlier[start.node.value] = earlier
         starts = self.starts
+        self.moved = sharing.Starts(staging, self._places(starts))
         self._mark(starts)
         self.starts = tuple(None if isinstance(start, List) else start for start in starts)
         return starts
@@ -109,9 +111,9 @@ class Carry:
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
     def _marks(self, block, born):
-        """Finds the containers that several places hold after an iteration. Returns whether the recorded iteration has
-        marked all of them at its start."""
-        found = sharing.groups(self.staging, self._slots(block), born, is_loop=True)
+        """Finds the containers that an iteration makes those of several places. Returns whether the recorded iteration has marked
+        them at its start."""
+        found = sharing.groups(self.staging, self._slots(block), born, self.moved)
         known = {group.key for group in self.shared}
         new = [group for group in found if group.key not in known]
         self.shared += new
@@ -126,8 +128,12 @@ class Carry:
     def _mark(self, values):
         """Marks the containers that several places hold, given the values of the variables."""
         if self.shared:
-            changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
-            sharing.mark(self.staging, self.shared, [*changing, *map(sharing.assigned, self.cells)])
+            sharing.mark(self.staging, self.shared, self._places(values))
+
+    def _places(self, values):
+        """Returns the values of the slots, given the values of the variables."""
+        changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
+        return [*changing, *map(sharing.assigned, self.cells)]
 
     def _fix_flags(self):
         """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""
@@ -230,11 +236,8 @@ class Carry:
             for value, spec in zip(block.values, self.specs):
                 results.extend(lower(staging, value, spec))
             for cell, spec in self.cells.items():
-                state = block.changed[cell] if cell in block.changed else None
-                if state is None:
-                    results.extend(self.cell_params[cell])
-                else:
-                    results.extend(regions.lower_cell(staging, cell, state, spec))
+                state = block.changed.get(cell, cell_state(cell))  # unchanged means equal to the state before the loop
+                results.extend(regions.lower_cell(staging, cell, state, spec))
             results = [specs.or_placeholder(staging, operand, type) for operand, type in zip(results, self.types)]
         region.results = results
         region.params = [*heads, *self._ordered()]

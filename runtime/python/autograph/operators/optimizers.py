@@ -49,8 +49,8 @@ def before_step(optimizer, args, kwargs):
     if isinstance(optimizer, _IN_PYTHON):
         message = f"a step of `{type(optimizer).__name__}` cannot be staged"
         raise RunInPython(StagingError(message, spans.current()), lasts=True)
-    missing = staging.depth and any(not optimizer.state.get(p) for p in _parameters(optimizer) if p.requires_grad)
-    if missing and id(optimizer) in staging.outside and id(optimizer) not in staging.prepared and _is_lazy(optimizer):
+    is_new = id(optimizer) in staging.outside and id(optimizer) not in staging.prepared
+    if staging.depth and is_new and _is_lazy(optimizer) and _lacks_state(optimizer, _updated(staging, optimizer)):
         raise Restart(optimizer)
     hidden = None if len(args) > 1 or kwargs.get("closure") else _conditional_step(staging, optimizer)
     if hidden:
@@ -64,9 +64,9 @@ _IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 def _conditional_step(staging, optimizer):
     """Updates the parameters that have a gradient on some paths only, under the condition that the gradient exists: without
-    it, not even momentum may change them. Then hides the gradients of these parameters, so that the optimizer's step
-    updates the other parameters only. Returns all gradients, to restore them after the step; None if every gradient is
-    unconditional."""
+    it, not even momentum may change them. The condition is decided if a step creates the state of these parameters. Then hides
+    their gradients, so that the optimizer's step updates the other parameters only. Returns all gradients, to restore them
+    after the step; None if every gradient is unconditional."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}
@@ -74,14 +74,21 @@ def _conditional_step(staging, optimizer):
     for base, gradient in before.items():
         if isinstance(gradient, Maybe):
             groups.setdefault(scalars.lower(staging, gradient.flag), []).append(base)
+    parameters, decided = dict(zip(bases, _parameters(optimizer))), []
     for flag, group in groups.items():
+        if _lacks_state(optimizer, [parameters[base] for base in group]):
+            answer = staging.decided(flag)
+            if answer is not None:
+                decided += group if answer else ()
+                continue
         for base in bases:
             gradients.set(base, before[base].value if base in group else None)
         staged_if(staging, flag, optimizer.step, lambda: None, tuple, lambda _: None, (), 0)
     if not groups:
         return None
     for base in bases:
-        gradients.set(base, None if isinstance(before[base], Maybe) else before[base])
+        is_conditional = isinstance(before[base], Maybe)
+        gradients.set(base, before[base].value if base in decided else None if is_conditional else before[base])
     return before
 
 
@@ -90,6 +97,18 @@ def after_step(optimizer, args, kwargs):
     staging = current()
     for base, gradient in () if staging is None else staging.stepping.pop(id(optimizer), {}).items():
         staging.gradients.set(base, gradient)
+
+
+def _updated(staging, optimizer):
+    """Returns the parameters that have a gradient."""
+    return [p for p in _parameters(optimizer) if staging.gradients.of(staging.view_of(p).base) is not None]
+
+
+def _lacks_state(optimizer, parameters):
+    """Returns whether a step creates state for one of these parameters."""
+    if isinstance(optimizer, torch.optim.SGD) and not any(group["momentum"] for group in optimizer.param_groups):
+        return False
+    return hasattr(optimizer, "_init_group") and any(p.requires_grad and not optimizer.state.get(p) for p in parameters)
 
 
 def _is_lazy(optimizer):

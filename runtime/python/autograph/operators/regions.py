@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import traceback
 import types
 from contextlib import contextmanager
 
@@ -199,7 +200,7 @@ def record_raise(staging, error, span=None):
     """Records that the user's code raises here, or at a span. The graph raises the exception when it runs."""
     if span is None:
         span, innermost = spans.of_traceback(error.__traceback__)
-        if not innermost:
+        if not innermost and not _raised_by_operator(error):
             raise error
     check_not_caught(staging)
     for held in stand_ins_in(error.args):
@@ -216,6 +217,12 @@ def record_raise(staging, error, span=None):
         parts = [*parts, *kind.staged_attributes.values()]
     parts = [texts.assembled(staging, part) if isinstance(part, str) else staging.operand(part) for part in parts]
     staging.emit(Raise(kind), parts, [], span=span)
+
+
+def _raised_by_operator(error):
+    """Returns whether an operator of converted code raises a key or index error in place of the user's code: `d["missing"]`."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return isinstance(error, LookupError) and frames[-1].f_globals.get("__name__", "").startswith(f"{__package__}.")
 
 
 def _has_own_init(kind):

@@ -23,7 +23,7 @@ import torch
 from ..capture.aliases import Base, cell_state
 from ..capture.places import MAPPINGS, SEQUENCES, Attribute, Items, items_of, same_items
 from ..capture.rows import StandIn
-from ..capture.staging import current
+from ..capture.staging import current, is_staged_tensor
 from ..capture.unbound import Maybe
 from ..conversion import spans
 from ..errors import Decide, StagingError
@@ -48,17 +48,49 @@ class Slot(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Places that hold the same container on some path: `positions` are pairs of the index of a slot and a path in its value, and
-    `older` is the container if it existed before the branches or the loop. `twins` are positions of cells that are the same places
-    as some of the `positions`."""
+    """Places that hold the same container or tensor on some path: `positions` are pairs of the index of a slot and a path in its
+    value. `others` are the container or tensor if it existed before the branches or the loop, and those that are the same object
+    on some paths since an inner condition or loop. `twins` are positions of cells that are the same places as some of the
+    `positions`."""
 
     positions: tuple
-    older: Any
+    others: tuple = ()
     twins: tuple = ()
 
     @property
     def key(self):
-        return self.positions, id(self.older)
+        return self.positions, tuple(map(id, self.others))
+
+    def joined(self, other):
+        positions = sorted({*self.positions, *other.positions}, key=str)
+        others = {id(value): value for value in self.others + other.others}
+        return Group(tuple(positions), tuple(others.values()), self.twins + other.twins)
+
+
+class Starts:
+    """The containers and tensors at the start of an iteration of a loop, each with its position. At the end of the iteration, one
+    of them may have moved to another place: `a, b = b, a`."""
+
+    def __init__(self, staging, values):
+        self.staging = staging
+        self.containers = {}
+        self.bases = {}
+        for index, value in enumerate(values):
+            for path, container in containers_in(value):
+                reference = weakref.ref(container) if isinstance(container, List) else lambda it=container: it
+                self.containers.setdefault(id(container), (reference, (index, path)))
+            for path, tensor in tensors_in(value):
+                self.bases.setdefault(staging.view_of(tensor).base, (index, path))
+
+    def with_start(self, container, positions):
+        """Returns the positions of a container or of the memory of tensors, with that at the start of the iteration."""
+        if isinstance(container, Base):
+            start = self.bases.get(container)
+        else:
+            reference, start = self.containers.get(id(container), (None, None))
+            if reference is None or reference() is not container:
+                return positions
+        return positions if start is None or start in positions else [*positions, start]
 
 
 def containers_in(value, path=()):
@@ -78,6 +110,19 @@ def containers_in(value, path=()):
     for key, item in items.items() if isinstance(items, dict) else enumerate(items):
         if isinstance(item, (tuple, *SEQUENCES, *MAPPINGS)) and len(path) < _DEPTH:
             yield from containers_in(item, (*path, key))
+
+
+def tensors_in(value):
+    """Yields the tensors in a value, each with its path."""
+    if isinstance(value, torch.Tensor):
+        yield (), value
+    for path, container in containers_in(value):
+        if isinstance(container, List) and container.value is not None:
+            continue
+        items = container if isinstance(container, tuple) else items_of(container)
+        for key, item in items.items() if isinstance(items, dict) else enumerate(items):
+            if isinstance(item, torch.Tensor):
+                yield (*path, key), item
 
 
 def variable(name, before, afters):
@@ -111,46 +156,108 @@ def assigned(cell):
 _DEPTH = 4
 
 
-def groups(staging, slots, born, is_loop=False):
-    """Returns the groups of positions that hold one container on some path. If such a group remains after the call,
-    restarts the trace with the condition or loop decided, or raises an error. `born` is a pair: the clock of the heap,
-    and the number of the next `List`, both before the branches or the loop."""
+def groups(staging, slots, born, starts=None):
+    """Returns the groups of positions that hold one container or tensor on some path. If such a group remains after the call,
+    restarts the trace with the condition or loop decided, or raises an error. `born` is the clock of the heap and the number of a
+    list before the branches or the loop; `starts` are the `Starts` of a loop."""
     found = {}
     before = {id(container): len(positions) for container, positions, _ in _occurrences(slots, [slot.before for slot in slots])}
     for number in range(len(slots[0].afters) if slots else 0):
-        for container, positions, twins in _occurrences(slots, [slot.afters[number] for slot in slots]):
-            group = _group(staging, slots, born, container, positions, before.get(id(container), 0), is_loop)
+        containers = _occurrences(slots, [slot.afters[number] for slot in slots])
+        tensors = _tensors(staging, slots, number)
+        places = {id(container): positions for container, positions, _ in containers}
+        places.update((base, positions) for base, (positions, _) in tensors.items())
+        for container, positions, twins in containers:
+            positions, relatives = _related(staging, born, places, container, positions, starts)
+            group = _group(staging, slots, born, container, positions, before.get(id(container), 0), starts is not None, relatives)
             if group is not None:
                 found.setdefault(group.key, group._replace(twins=tuple(twins)))
-        for base, indexes in _tensors(staging, slots, number).items():
-            group = _tensor_group(staging, slots, base, indexes, number)
+        for base, (positions, tensor) in tensors.items():
+            positions, relatives = _related(staging, born, places, tensor, positions, starts)
+            group = _tensor_group(staging, slots, base, positions, tensor, number, relatives)
             if group is not None:
                 found.setdefault(group.key, group)
-    return list(found.values())
+    return list(found.values()) if starts is None else _closed(found.values(), slots)
+
+
+def _related(staging, born, places, value, positions, starts):
+    """Adds to the positions of a container or tensor those of the objects that are the same on some paths, and that at the start of
+    an iteration. Returns the positions, and such objects from before the branches or the loop."""
+    found, relatives = list(positions), []
+    if starts is not None:
+        found = starts.with_start(_identity(staging, value), found)
+    for other in _relatives(staging, value):
+        found += [position for position in places.get(_key(staging, other), ()) if position not in found]
+        if _is_from_before(staging, other, born):
+            relatives.append(other)
+    return found, tuple(relatives)
+
+
+def _identity(staging, value):
+    """Returns what two names share: the memory of a tensor, or a container."""
+    return staging.view_of(value).base if isinstance(value, torch.Tensor) else value
+
+
+def _key(staging, value):
+    return staging.view_of(value).base if isinstance(value, torch.Tensor) else id(value)
+
+
+def _is_from_before(staging, value, born):
+    if isinstance(value, torch.Tensor):
+        return staging.view_of(value).base.depth <= staging.depth
+    return _is_older(staging, value, born)
+
+
+def _closed(found, slots):
+    """Joins the groups of a loop that have a position in common, because several iterations can move a container along all of
+    them. Another container may get to each of these positions: the one that was in another position before the loop."""
+    joined = []
+    for group in found:
+        if len(group.positions) > 1:
+            before = [_at(slots[index].before, path) for index, path in group.positions]
+            group = group.joined(Group((), tuple(value for value in before if isinstance(value, (List, dict, torch.Tensor)))))
+        apart = []
+        for other in joined:
+            if set(other.positions) & set(group.positions):
+                group = group.joined(other)
+            else:
+                apart.append(other)
+        joined = [*apart, group]
+    return joined
 
 
 def _tensors(staging, slots, number):
-    """Returns the memory of the tensors at the end of a branch or iteration: base -> the indexes of the slots."""
+    """Returns the memory of the tensors at the end of a branch or iteration: base -> (positions, a tensor)."""
     found = {}
     for index, slot in enumerate(slots):
-        value = slot.afters[number]
-        if isinstance(value, torch.Tensor):
-            found.setdefault(staging.view_of(value).base, []).append(index)
+        for path, tensor in tensors_in(slot.afters[number]):
+            found.setdefault(staging.view_of(tensor).base, ([], tensor))[0].append((index, path))
     return found
 
 
-def _tensor_group(staging, slots, base, indexes, number):
-    """Like `_group`, for the slots that hold a tensor with this memory."""
+def _tensor_group(staging, slots, base, positions, tensor, number, relatives):
+    """Like `_group`, for the positions that hold a tensor with this memory."""
     is_older = base.depth <= staging.depth
-    if not is_older and len(indexes) < 2:
+    if not is_older and len(positions) < 2 and not relatives:
         return None
-    changed = [i for i in indexes if not regions.same_object(slots[i].afters[number], slots[i].before)]
+    whole = [index for index, path in positions if not path]
+    changed = [i for i in whole if not regions.same_object(slots[i].afters[number], slots[i].before)]
     remaining = [i for i in changed if slots[i].remains]
     if len(remaining) > 1 or remaining and is_older and _remains(staging, base, slots[remaining[0]].afters[number]):
         regions.restart_decided(staging)
-    if not changed and len(indexes) == 1 and staging.depth:
+    if not changed and len(positions) == 1 and staging.depth and not relatives:
         return None
-    return Group(tuple((index, ()) for index in indexes), slots[indexes[0]].afters[number] if is_older else None)
+    return Group(tuple(positions), (*([tensor] if is_older else ()), *relatives))
+
+
+def _relatives(staging, value):
+    """Returns the containers or tensors that are the same as this one on some paths since an inner condition or loop."""
+    if isinstance(value, torch.Tensor):
+        marks = staging.aliases.merged.get(staging.view_of(value).base, ())
+    else:
+        marks = value.merged if isinstance(value, List) else ()
+    found = [reference() for mark in marks for reference in mark.references]
+    return tuple({id(other): other for other in found if other is not None and other is not value}.values())
 
 
 def _occurrences(slots, values):
@@ -188,16 +295,16 @@ def _remains(staging, base, tensor):
     return holders is None or any(isinstance(place, Attribute) for place in holders)
 
 
-def _group(staging, slots, born, container, positions, before, is_loop):
+def _group(staging, slots, born, container, positions, before, is_loop, relatives):
     """Returns the group of these positions; None if nothing else holds the container. `before` is the number of positions that
     held it before the branches or the loop."""
     remaining = [index for index, _ in positions if slots[index].remains]
     if not _is_older(staging, container, born):
-        if len(positions) < 2:
+        if len(positions) < 2 and not relatives:
             return None
-        if len(remaining) > 1:
+        if len(remaining) > 1 or remaining and relatives:
             _decide(staging, slots[remaining[0]].name, container)
-        return Group(tuple(positions), None)
+        return Group(tuple(positions), relatives)
     unchanged = sum(_at(slots[index].before, path) is container for index, path in positions)
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
@@ -208,9 +315,9 @@ def _group(staging, slots, born, container, positions, before, is_loop):
             regions.restart_decided(staging)
     elif isinstance(container, dict) and not unchanged and not is_loop:
         regions.restart_decided(staging)
-    if unchanged == len(positions) == 1 and staging.depth:
+    if unchanged == len(positions) == 1 and staging.depth and not relatives:
         return None
-    return Group(tuple(positions), container)
+    return Group(tuple(positions), (container, *relatives))
 
 
 def _decide(staging, name, container):
@@ -234,7 +341,7 @@ def mark(staging, found, values):
     span = spans.current()
     may_decide = not staging.depth and staging.allows_decisions and span not in staging.decisions
     for group in found:
-        shared = [*(_at(values[index], path) for index, path in group.positions + group.twins), group.older]
+        shared = [*(_at(values[index], path) for index, path in group.positions + group.twins), *group.others]
         shared = [_whole(staging, value) for value in shared if isinstance(value, (List, dict, torch.Tensor))]
         merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
         for value in shared:
@@ -259,15 +366,16 @@ def _at(value, path):
     for key in path:
         if isinstance(value, List):
             value = items_of(value) if value.value is None else None
-        if value is None or (key not in value if isinstance(value, dict) else key >= len(value)):
+        has_items = isinstance(value, (tuple, *SEQUENCES, *MAPPINGS))
+        if not has_items or (key not in value if isinstance(value, dict) else key >= len(value)):
             return None
         value = value[key]
     return value.value if isinstance(value, Maybe) else value
 
 
 class Merged:
-    """Marks lists or tensors that are the same object on some paths only. Contains the span of the `if` or loop,
-    whether it can be decided, and weak references to the lists or tensors."""
+    """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and
+    weak references to them."""
 
     __slots__ = ("span", "may_decide", "references")
 
@@ -280,13 +388,39 @@ class Merged:
         """Called before one of the lists or tensors is changed. If another one still exists, restarts the trace with
         the `if` decided, or raises an error."""
         staging = current()
-        if not any(_is_held(staging, reference, changed) for reference in self.references):
-            return
-        if self.may_decide and staging.is_replayable():
+        if any(_is_held(staging, reference, changed) for reference in self.references):
+            self._refuse(changed, "changes")
+
+    def refuse_comparison(self, one, other):
+        """If the other one is one of them, too, restarts the trace with the `if` decided, or raises an error."""
+        others = [reference() for reference in self.references]
+        if any(value is not None and _identity(current(), value) is _identity(current(), other) for value in others):
+            self._refuse(one, "compares")
+
+    def _refuse(self, value, what):
+        if self.may_decide and current().is_replayable():
             raise Decide(self.span)
-        kind, copy = ("list", "list(b)") if isinstance(changed, List) else ("tensor", "b.clone()")
-        message = f"this changes a {kind} that is the {kind} of another variable on some paths only"
+        kind, copy = ("list", "list(b)") if isinstance(value, List) else ("tensor", "b.clone()")
+        message = f"this {what} a {kind} that is the {kind} of another variable on some paths only"
         raise StagingError(f"{message}\nhelp: copy the {kind} where it is assigned: `a = {copy}`", spans.current())
+
+
+def check_comparison(a, b):
+    """Called for `a is b` of two lists, dictionaries or tensors that are different objects of the trace. If they are the same on
+    some paths, restarts the trace with the condition or loop decided, or raises an error."""
+    staging = current()
+    if isinstance(a, List) and isinstance(b, List):
+        marks = a.merged
+    elif is_staged_tensor(a) and is_staged_tensor(b):
+        marks = staging.aliases.merged.get(staging.view_of(a).base, ())
+    else:
+        marks = ()
+        if type(a) is type(b) is dict:
+            found = [{merged for value, _, merged in staging.merged_dictionaries if value is other} for other in (a, b)]
+            for merged in found[0] & found[1]:
+                raise Decide(merged.span)
+    for mark in marks:
+        mark.refuse_comparison(a, b)
 
 
 def _is_held(staging, reference, changed):

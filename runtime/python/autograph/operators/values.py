@@ -98,6 +98,9 @@ class List(list):
     def __len__(self):
         if self.value is None:
             return super().__len__()
+        decided = self._decided_length()
+        if decided is not None:
+            return decided
         message = "the length of this list is only known when the graph runs"
         help = "make a tensor of it with `torch.tensor` or `torch.stack`, or call `len` in converted code"
         raise StagingError(f"{message}\nhelp: {help}", spans.current())
@@ -105,13 +108,24 @@ class List(list):
     def __bool__(self):
         if self.value is None:
             return super().__len__() > 0
+        decided = self._decided_length()
+        if decided is not None:
+            return decided > 0
         raise StagingError("whether this list is empty is only known when the graph runs", spans.current())
 
     def __iter__(self):
         if self.value is None:
             return super().__iter__()
+        decided = self._decided_length()
+        if decided is not None:
+            return iter([self.at(index) for index in range(decided)])
         message = "the length of this list is only known when the graph runs; iterate over it in converted code"
         raise StagingError(message, spans.current())
+
+    def _decided_length(self):
+        """Returns the length for the arguments of the call, for code that needs it in Python. Each run checks it. Returns None
+        below a staged condition and in a loop of the graph, where it is unknown."""
+        return _active(current()).decided_number(self.length())
 
     def __getitem__(self, index):
         if self.value is None and not is_staged(index):

@@ -157,7 +157,7 @@ def _differentiated(record, needed):
     region = record.region
     while region is not None:
         for node in reversed(region.nodes):
-            if any(o in needed and gradient_type(o.type) is not None for o in node.outputs) and not _stops_gradient(node):
+            if any(o in needed and gradient_type(o.type) is not None for o in node.outputs) and not stops_gradient(node):
                 yield node
         region = region.parent
 
@@ -193,7 +193,7 @@ def _operands(value, params):
     found = _on_paths(value, params)
     if found is not None:
         return found
-    if _stops_gradient(value.node):
+    if stops_gradient(value.node):
         return ()
     return value.node.args[:1] if value.node.op == OVERWRITTEN else value.node.args
 
@@ -215,11 +215,18 @@ def _on_paths(value, params):
     return starts[index], body.results[index]
 
 
-def _stops_gradient(node):
+def stops_gradient(node):
     """Returns whether gradients do not propagate through a node."""
     if isinstance(node.op, Gradient):
         return not node.op.create_graph
     return node.op == _DETACH or not node.grad and is_aten(node.op)
+
+
+def operands_of(node):
+    """Returns the values that a node and the regions in it use for results that have a gradient."""
+    found = set()
+    _add_operands(node, found)
+    return found
 
 
 def _add_operands(node, needed):

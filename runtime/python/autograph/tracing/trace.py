@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 import torch
 
-from ..capture import data_attribute, permanent, profile, scalars
+from ..capture import data_attribute, paths, permanent, profile, scalars
 from ..capture.contents import share_memory
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -258,7 +258,7 @@ class Trace:
             #: For each input that is used on some paths only: its index, and the index of the result that is true if the run
             #: has used it.
             self.uses = []
-            for base, used in staging.uses.values.items():
+            for base, used in paths.used(staging, operands):
                 if scalars.is_staged(used):
                     self.uses.append((captures.index(base.source), len(operands)))
                     operands.append(scalars.lower(staging, used))
