@@ -19,7 +19,7 @@ pub struct Limits {
     pub(crate) elements: usize,
     /// The maximum number of elements for functions such as `log`, which a kernel here calls for each element.
     pub(crate) function_calls: usize,
-    /// The maximum number of multiplications of a product with AVX-512.
+    /// The maximum number of multiplications of a product with AVX-512 or AVX2.
     pub(crate) multiplications: usize,
 }
 

@@ -49,7 +49,6 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vectors {
     Avx512,
-    /// Faster than libtorch's kernels for few rows or few columns.
     Avx2,
 }
 

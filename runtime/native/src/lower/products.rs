@@ -15,9 +15,6 @@ const MAX_MULTIPLICATIONS: usize = 262_144;
 /// The maximum for products whose results have few rows or few columns.
 const MAX_WITH_FEW_ROWS: usize = 65_536;
 const FEW_ROWS: usize = 8;
-/// The maximum for the kernel with AVX2, which is for few rows or few columns.
-const MAX_WITH_AVX2: usize = 2_097_152;
-const FEW_COLUMNS: usize = 16;
 
 impl Lowering<'_> {
     /// Lowers products of matrices and vectors.
@@ -117,8 +114,7 @@ impl Lowering<'_> {
         }
         let Product { rows, inner, columns, .. } = *product;
         let most = match product::vectors(element, product) {
-            Some(Vectors::Avx512) => self.options.limits.multiplications,
-            Some(Vectors::Avx2) if rows <= FEW_ROWS || columns <= FEW_COLUMNS => MAX_WITH_AVX2,
+            Some(Vectors::Avx512 | Vectors::Avx2) => self.options.limits.multiplications,
             _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
             _ => MAX_MULTIPLICATIONS,
         };
