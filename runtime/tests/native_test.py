@@ -23,12 +23,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 #: Operators of torch's table that the native tier supports, with their names in the table.
 NATIVE = set(
-    """abs add addcdiv addcmul all amax amin any argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
-    clamp_min clone cos div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 floor floor_divide full full_like ge
+    """abs add addcdiv addcmul all amax amin any arange argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
+    clamp_min clone cos cumsum div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 fill flip floor floor_divide full full_like ge
     gt index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
     max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.relu
     ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
-    select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose trunc
+    select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose tril triu trunc
     unsqueeze var view where zeros zeros_like""".split()
 )
 
@@ -67,6 +67,22 @@ def test_every_native_operator():
                 native.add(name)
     assert not failures, "\n".join(failures)
     assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
+
+
+def test_constants_and_rolled_tensors():
+    """The table of torch has these operators mostly with sizes or dimensions of zero."""
+
+    def program(x):
+        rolled = x.roll(1, 0), x.roll((1, -2), (0, 1)), x.roll(7, -1), x.roll(0, 1)
+        numbers = torch.arange(5), torch.arange(2, 10, 3), torch.arange(3.0), torch.arange(-1, -4, -1, dtype=torch.int32)
+        return x * 2, rolled, numbers, torch.eye(3), torch.eye(2, 4, dtype=torch.int64)
+
+    x = torch.randn(3, 5)
+    staged = ag.function(program)
+    assert_equal(staged(x), program(x))
+    listing = native_listing(staged, x)
+    end = re.search(r" 0  native \d+ steps, then (\d+)", listing)[1]
+    assert re.search(rf" {end}  return", listing), "one native step computes all results"
 
 
 #: Arguments for checks of functions: numbers from the whole range, its ends, NaN, infinities and subnormal numbers.
@@ -209,17 +225,21 @@ def test_a_mask_and_a_loop_do_not_share_memory(bounds):
 
 def test_layouts_are_those_of_torch():
     def program(x, y):
-        return x.t().clone(), x.t().contiguous(), x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float()
+        return x.t().clone(), x.t().contiguous(), x.t() * 2, x.t() + y, y + x.t(), torch.tanh(x).t().exp(), (x.t() > 0).float(), (
+            x.t().roll(1, 0), x.t().flip(1), x.t().tril(), x.t().cumsum(0), torch.full_like(x.t(), 2).fill_(3)
+        )
 
     x, y = torch.randn(3, 4), torch.randn(4, 3)
     found, expected = ag.function(program)(x, y), program(x, y)
     assert_equal(found, expected)
-    assert [one.stride() for one in found] == [one.stride() for one in expected]
+    assert strides(found) == strides(expected)
     staged = ag.function(program)
     staged(x, y)
-    assert [one.stride() for one in staged(x.t().contiguous().t(), y)] == [
-        one.stride() for one in program(x.t().contiguous().t(), y)
-    ]
+    assert strides(staged(x.t().contiguous().t(), y)) == strides(program(x.t().contiguous().t(), y))
+
+
+def strides(results):
+    return [tensor.stride() for tensor in pytree.tree_leaves(results)]
 
 
 def test_deterministic_kernels_equal_those_of_torch_to_the_last_bit():

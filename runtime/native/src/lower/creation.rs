@@ -20,6 +20,7 @@ impl Lowering<'_> {
             ("new_zeros.default", [_, _, rest @ ..]) => (None, &zero, rest),
             ("new_ones.default", [_, _, rest @ ..]) => (None, &one, rest),
             ("new_full.default", [_, _, value, rest @ ..]) => (None, value, rest),
+            ("fill.Scalar" | "fill.Tensor", [a, value]) => (Some(a), value, &[][..]),
             _ => return None,
         };
         is_plain(rest).then_some(())?;
@@ -32,7 +33,7 @@ impl Lowering<'_> {
         let value = match value {
             Operand::Int(value) => self.constant(element, *value as f64, value.cast_unsigned()),
             Operand::Bool(value) => self.constant(element, f64::from(*value), u64::from(*value)),
-            value => self.number_as(value, element)?,
+            value => self.operand_as(value, element)?,
         };
         self.emit(kernels::copy(element), &out, &[&value])?;
         self.define_result(node, out)

@@ -183,7 +183,7 @@ impl Lowering<'_> {
         Some(out)
     }
 
-    fn mapped(&mut self, node: &Node, kernel: Kernel, operands: &[&View]) -> Option<()> {
+    pub(super) fn mapped(&mut self, node: &Node, kernel: Kernel, operands: &[&View]) -> Option<()> {
         let (element, _) = self.result(node)?;
         let out = self.map(kernel, element, operands)?;
         self.define_result(node, out)

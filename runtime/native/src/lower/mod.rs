@@ -5,6 +5,7 @@
 mod added_products;
 mod arena;
 mod borrowed_items;
+mod constants;
 mod control;
 mod creation;
 mod elementwise;
@@ -19,6 +20,7 @@ mod operands;
 mod outputs;
 mod products;
 mod raises;
+mod rearranging;
 mod reductions;
 mod scalars;
 mod selection;
@@ -236,6 +238,8 @@ impl<'a> Lowering<'a> {
             .or_else(|| self.product_operator(name, node))
             .or_else(|| self.reduction_operator(name, node))
             .or_else(|| self.creation_operator(name, node))
+            .or_else(|| self.constant_operator(name, node))
+            .or_else(|| self.rearranging_operator(name, node))
             .or_else(|| self.loss_operator(name, node))
             .or_else(|| self.selection_operator(name, node))
     }
