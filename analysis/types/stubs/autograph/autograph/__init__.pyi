@@ -44,7 +44,8 @@ def stage(function: F) -> F: ...
 # ---- programs that rewrite Python
 source: Any
 
-# ---- formats of torch
+# ---- other formats
+def compile(function: Any, arguments: Any, path: Any) -> None: ...
 export: Any
 
 # ---- kernels
