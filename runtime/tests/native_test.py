@@ -69,13 +69,14 @@ def test_every_native_operator():
     assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
 
 
-def test_constants_and_rolled_tensors():
-    """The table of torch has these operators mostly with sizes or dimensions of zero."""
+def test_constants_and_rearranged_tensors():
+    """The table of torch has these operators mostly with few dimensions, or sizes of zero."""
 
     def program(x):
         rolled = x.roll(1, 0), x.roll((1, -2), (0, 1)), x.roll(7, -1), x.roll(0, 1)
         numbers = torch.arange(5), torch.arange(2, 10, 3), torch.arange(3.0), torch.arange(-1, -4, -1, dtype=torch.int32)
-        return x * 2, rolled, numbers, torch.eye(3), torch.eye(2, 4, dtype=torch.int64)
+        sums = x.cumsum(0), x.cumsum(1), x.t().cumsum(1), (x > 0).long().cumsum(-1)
+        return x * 2, rolled, numbers, sums, torch.eye(3), torch.eye(2, 4, dtype=torch.int64)
 
     x = torch.randn(3, 5)
     staged = ag.function(program)

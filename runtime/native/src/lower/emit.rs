@@ -116,7 +116,7 @@ impl Lowering<'_> {
         self.emit(kernels::copy(from.element), out, &[from])
     }
 
-    /// Emits an elementwise step. Operands are broadcast to the result.
+    /// Emits an elementwise step. Operands are broadcast to the result, which is contiguous unless the kernel copies.
     pub(super) fn emit(&mut self, kernel: Kernel, out: &View, operands: &[&View]) -> Option<()> {
         let mut views = Vec::with_capacity(3);
         for operand in operands {

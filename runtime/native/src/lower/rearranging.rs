@@ -39,14 +39,16 @@ impl Lowering<'_> {
                 (a.element == element && sizes[dim] <= self.most_parts()).then_some(())?;
                 // Torch adds numbers of `f32` up in `f64`.
                 let sums = if element == Element::F32 { Element::F64 } else { element };
-                let a = self.converted(a, sums)?;
-                let out = self.allocate(sums, &sizes)?;
-                self.copy(&part(&out, dim, 0, 1), &part(&a, dim, 0, 1))?;
+                // The dimension is the first one here, because a step adds to contiguous elements only.
+                let first = moved(&self.converted(a, sums)?, dim, 0);
+                let added = self.allocate(sums, &first.sizes)?;
+                self.copy(&added, &first)?;
                 for index in 1..sizes[dim] {
-                    let before = part(&out, dim, index - 1, 1);
-                    let operands = [&before, &part(&a, dim, index, 1)];
-                    self.emit(kernels::binary("add", sums)?, &part(&out, dim, index, 1), &operands)?;
+                    let to = part(&added, 0, index, 1);
+                    self.emit(kernels::binary("add", sums)?, &to, &[&part(&added, 0, index - 1, 1), &to])?;
                 }
+                let out = self.allocate(sums, &sizes)?;
+                self.copy(&out, &moved(&added, 0, dim))?;
                 self.converted(out, element)?
             }
             _ => return None,
@@ -87,4 +89,13 @@ fn part(a: &View, dim: usize, start: usize, length: usize) -> View {
     let mut sizes = a.sizes.clone();
     sizes[dim] = length;
     a.with(sizes, a.strides.clone(), start * a.strides[dim])
+}
+
+/// `a.movedim(from, to)`
+fn moved(a: &View, from: usize, to: usize) -> View {
+    let (mut sizes, mut strides) = (a.sizes.clone(), a.strides.clone());
+    let (size, stride) = (sizes.remove(from), strides.remove(from));
+    sizes.insert(to, size);
+    strides.insert(to, stride);
+    a.with(sizes, strides, 0)
 }
