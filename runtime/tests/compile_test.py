@@ -13,6 +13,7 @@ import autograph as ag
 import programs
 from oracle import assert_equal
 from random_programs_test import load, run
+from saved_test import halve
 from torch.utils import _pytree as pytree
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool}
@@ -62,24 +63,12 @@ def compiled(tmp_path):
     return compile
 
 
-layer = torch.nn.Linear(3, 2)
-
-
-def halve(x, limit):
-    """Has a loop, a branch, captured parameters and two results."""
-    rounds = 0
-    while x.norm() > limit:
-        x = x / 2
-        rounds += 1
-    return layer(x) if x.sum() > 0 else -layer(x), rounds
-
-
 def test_a_compiled_function_returns_the_results_of_eager_python(compiled):
     library = compiled(halve, torch.ones(3), torch.tensor(1.0))
     assert library.arguments == ["x", "limit"]
     for x in (torch.tensor([9.0, 4, 3]), torch.tensor([-9.0, 4, 3]), torch.tensor([0.1, 0, 0])):
         value, rounds = library(x, torch.tensor(2.0))
-        expected, expected_rounds = halve(x, 2.0)
+        expected, expected_rounds = halve.python_function(x, 2.0)
         assert_equal((value, rounds.item()), (expected.detach(), expected_rounds))
 
 
@@ -240,7 +229,7 @@ print(*found)
     )
     assert done.returncode == 0, done.stderr
     (*value, rounds) = eval(done.stdout)
-    expected, expected_rounds = halve(torch.tensor([9.0, 4, 3]), 2.0)
+    expected, expected_rounds = halve.python_function(torch.tensor([9.0, 4, 3]), 2.0)
     assert rounds == expected_rounds
     assert_equal(torch.tensor(value), expected.detach())
 

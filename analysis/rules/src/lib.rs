@@ -9,6 +9,7 @@ mod classes;
 mod conditionals;
 pub mod context;
 mod conversion;
+mod dataclasses;
 mod declare;
 mod declared;
 mod defaults;

@@ -7,10 +7,12 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::dataclasses::ClassKind;
 use super::names::bound_names;
 use ag_db::{Db, Document, Project};
 use ag_index::index::{FileIndex, file_index, last_name, tree};
 use ag_index::modules::module_names;
+use ag_index::roots;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionPath;
 
@@ -69,9 +71,9 @@ pub(super) struct Called {
 pub(super) struct Class {
     /// The last parts of the names of its bases.
     pub bases: Vec<Name>,
-    /// Whether each decorator is `dataclass`.
+    /// Whether it has no decorator except for `@dataclass`.
     pub is_undecorated: bool,
-    /// Whether its objects have no hash: it is a dataclass that compares fields, and is neither frozen nor hashable.
+    /// Whether its objects certainly have no hash.
     pub is_unhashable: bool,
     /// The methods, and the names that the body assigns or annotates.
     pub members: FxHashSet<Name>,
@@ -172,30 +174,9 @@ impl Collector<'_> {
         let imports = &self.index.imports;
         let mut entries = self.index.definitions.classes.iter();
         let Some(entry) = entries.find(|entry| entry.name_range == class.name.range()) else { return };
-        let is_dataclass = |decorator: &ast::Decorator| {
-            let expression = match &decorator.expression {
-                Expr::Call(call) => &*call.func,
-                other => other,
-            };
-            imports.resolve(expression).is_some_and(|name| name == "dataclasses.dataclass")
-        };
+        let kind = ClassKind::of(class, |decorator| imports.resolve(decorator));
         let found = self.changes.classes.entry(entry.qualname.clone()).or_default();
         found.bases = class.bases().iter().map(|base| base_name(base).unwrap_or_default()).collect();
-        found.is_undecorated = class.decorator_list.iter().all(is_dataclass);
-        found.is_unhashable = class.decorator_list.iter().any(|decorator| {
-            let options =
-                decorator.expression.as_call_expr().map_or(&[][..], |call| &call.arguments.keywords);
-            // `eq=True`, and all others false
-            let is_default = |keyword: &ast::Keyword| {
-                let is_eq = keyword.arg.as_ref().is_some_and(|name| name.as_str() == "eq");
-                let decides = keyword
-                    .arg
-                    .as_ref()
-                    .is_none_or(|name| matches!(name.as_str(), "eq" | "frozen" | "unsafe_hash"));
-                !decides || keyword.value.as_boolean_literal_expr().is_some_and(|value| value.value == is_eq)
-            };
-            is_dataclass(decorator) && options.iter().all(is_default)
-        });
         for statement in &class.body {
             match statement {
                 Stmt::FunctionDef(def) => {
@@ -211,20 +192,16 @@ impl Collector<'_> {
                 _ => {}
             }
         }
-        found.is_unhashable &= !found.members.contains("__hash__");
+        found.is_undecorated = kind.is_some();
+        found.is_unhashable = kind.is_some_and(|kind| !kind.is_hashable(|name| found.members.contains(name)));
     }
 
     fn alias(&mut self, assign: &ast::StmtAssign) {
-        const STAGING: [&str; 4] = ["jit", "function", "pmap", "filter_jit"];
-        let ([target], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return };
-        let stages = |callee: &Expr| last_name(callee).is_some_and(|name| STAGING.contains(&name.as_str()));
-        let is_staged = stages(&call.func)
-            || call
-                .func
-                .as_call_expr()
-                .is_some_and(|made| stages(&made.func) || made.arguments.args.first().is_some_and(stages));
-        let function = call.arguments.args.first().and_then(last_name);
-        if let (true, Some(function), Some(alias)) = (is_staged, function, last_name(target)) {
+        let [target] = assign.targets.as_slice() else { return };
+        let function = roots::innermost(&self.index.imports, &assign.value);
+        if !std::ptr::eq(function, &*assign.value)
+            && let (Some(alias), Some(function)) = (last_name(target), last_name(function))
+        {
             self.changes.aliases.push((alias.clone(), function.clone()));
         }
     }

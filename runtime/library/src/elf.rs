@@ -1,14 +1,12 @@
 //! Writes a model into a copy of the template.
 
+use ag_standalone::model::MARK;
 use object::build::ByteString;
 use object::build::elf::{Builder, SectionData};
 use object::elf;
 
 /// The names that the template exports start with these, and the suffixes of the names that replace them.
 const FUNCTIONS: [(&[u8], &str); 2] = [(b"ag_template_run", "_run"), (b"ag_template_error", "_error")];
-
-/// The first bytes of the position of the model in the template.
-const MARK: &[u8] = b"ag-library: position of a model.";
 
 /// The alignment of the model in memory: a page on all processors that Linux supports.
 const PAGE: u64 = 1 << 16;
@@ -41,7 +39,7 @@ pub(crate) fn with_model(template: &[u8], name: &str, model: &[u8]) -> Result<Ve
 
     let marked = builder.sections.iter_mut().find_map(|section| {
         let SectionData::Data(data) = &mut section.data else { return None };
-        let at = data.windows(MARK.len()).position(|window| window == MARK)?;
+        let at = data.windows(MARK.len()).position(|window| *window == MARK)?;
         Some((section.sh_addr + at as u64, data.to_mut().get_mut(at + MARK.len()..)?))
     });
     let (position, rest) = marked.ok_or("the template has no position for the model")?;

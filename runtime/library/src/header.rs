@@ -26,7 +26,7 @@ pub(crate) fn header(
 ) -> String {
     let result_path = |index: usize| paths.get(index).map_or("result", |path| &**path);
     let all = arguments.iter().map(|argument| &*argument.path);
-    let mut names = identifiers(all.chain((0..results.len()).map(result_path)));
+    let mut names = identifiers(all.chain((0..results.len()).map(result_path)), &format!("{name}_run"));
     let result_names = names.split_off(arguments.len());
 
     let guard = format!("{}_H", name.to_ascii_uppercase());

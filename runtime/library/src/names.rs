@@ -1,71 +1,13 @@
 //! C identifiers.
 
-/// The keywords of C and C++ that a Python name can be, and the names of the header's types.
-const RESERVED: [&str; 60] = [
-    "alignas",
-    "alignof",
-    "auto",
-    "bool",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "float",
-    "friend",
-    "goto",
-    "inline",
-    "int",
-    "int32_t",
-    "int64_t",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "nullptr",
-    "operator",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "restrict",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "typedef",
-    "typename",
-    "union",
-    "unsigned",
-];
-/// Further ones.
-const ALSO_RESERVED: [&str; 8] =
-    ["using", "virtual", "void", "volatile", "wchar_t", "arguments", "results", "true"];
+/// The keywords of C and C++, and the names that the header uses.
+const RESERVED: &str = "alignas alignof and and_eq arguments asm auto bitand bitor bool break case catch char char16_t \
+    char32_t char8_t class compl concept const const_cast consteval constexpr constinit continue decltype default delete \
+    do double dynamic_cast else enum explicit export extern false float for friend goto if inline int int32_t int64_t \
+    long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register \
+    reinterpret_cast requires restrict results return short signed sizeof static static_assert static_cast struct switch \
+    template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t \
+    while xor xor_eq";
 
 /// Returns whether a text is a C identifier.
 pub(crate) fn is_identifier(text: &str) -> bool {
@@ -76,12 +18,13 @@ pub(crate) fn is_identifier(text: &str) -> bool {
 }
 
 fn is_reserved(text: &str) -> bool {
-    RESERVED.contains(&text) || ALSO_RESERVED.contains(&text)
+    RESERVED.split(' ').any(|word| word == text)
 }
 
-/// Returns an identifier for each of these paths, such as `state_h` for `state["h"]`. No two are equal.
-pub(crate) fn identifiers<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: Vec<String> = Vec::new();
+/// Returns an identifier for each of these paths, such as `state_h` for `state["h"]`. No two are equal, and none is
+/// `function`.
+pub(crate) fn identifiers<'a>(paths: impl Iterator<Item = &'a str>, function: &str) -> Vec<String> {
+    let mut taken = vec![function.to_owned()];
     for path in paths {
         let words =
             path.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -97,7 +40,7 @@ pub(crate) fn identifiers<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Strin
         }
         taken.push(name);
     }
-    taken
+    taken.split_off(1)
 }
 
 #[cfg(test)]
@@ -106,10 +49,10 @@ mod tests {
 
     #[test]
     fn paths_become_identifiers() {
-        let paths = ["x", "state[\"h\"]", "state['h']", "int", "0.weight", "_hidden_"];
-        let names = identifiers(paths.into_iter());
-        assert_eq!(names, ["x", "state_h", "state_h_2", "v_int", "v_0_weight", "hidden"]);
+        let paths = ["x", "state[\"h\"]", "state['h']", "int", "0.weight", "_hidden_", "f_run"];
+        let names = identifiers(paths.into_iter(), "f_run");
+        assert_eq!(names, ["x", "state_h", "state_h_2", "v_int", "v_0_weight", "hidden", "f_run_2"]);
         assert!(names.iter().all(|name| is_identifier(name)));
-        assert!(!["", "1x", "a b", "double", "é"].into_iter().any(is_identifier));
+        assert!(!["", "1x", "a b", "double", "if", "é"].into_iter().any(is_identifier));
     }
 }

@@ -15,6 +15,9 @@ const VERSION: &[u8; 8] = b"AGMODEL1";
 /// The alignment of a captured tensor, relative to the start of the model: a cache line.
 pub const ALIGNMENT: usize = 64;
 
+/// The bytes before the position of the model in a shared library, by which `ag-library` finds it.
+pub const MARK: [u8; 32] = *b"ag-library: position of a model.";
+
 /// A graph with its captured tensors.
 #[derive(Debug)]
 pub struct Model<'a> {

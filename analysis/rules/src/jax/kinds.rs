@@ -5,6 +5,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::super::FileContext;
 use super::may_use_64_bits;
+use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
 use ag_syntax::expressions::natural;
 
@@ -276,7 +277,7 @@ pub(super) fn makes_array(name: &str) -> bool {
 
 /// Returns the kind of an instance of a class of the file.
 fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
-    let kind = class_kind(ctx, class)?;
+    let kind = ClassKind::of(class, |decorator| ctx.resolve(decorator))?;
     let bare = class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
     let defines = |name: &str| {
         class.body.iter().any(|statement| match statement {
@@ -290,42 +291,7 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     if !bare {
         return None;
     }
-    let hashable = defines("__hash__")
-        || match kind {
-            ClassKind::Dataclass { eq, frozen, unsafe_hash } => !eq || frozen || unsafe_hash,
-            ClassKind::Plain => !defines("__eq__"),
-        };
+    let hashable = kind.is_hashable(defines);
     let traceable = ctx.text.contains("register_") || defines("__array__");
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
-}
-
-/// What generates methods of a class.
-enum ClassKind {
-    Plain,
-    Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },
-}
-
-/// Returns what generates methods of a class; `None` if it has a decorator other than `@dataclass`.
-fn class_kind(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<ClassKind> {
-    let [decorator] = class.decorator_list.as_slice() else {
-        return class.decorator_list.is_empty().then_some(ClassKind::Plain);
-    };
-    let (callee, keywords) = match &decorator.expression {
-        Expr::Call(call) => (&*call.func, &*call.arguments.keywords),
-        other => (other, &[][..]),
-    };
-    if ctx.resolve(callee).is_none_or(|name| name != "dataclasses.dataclass") {
-        return None;
-    }
-    let (mut eq, mut frozen, mut unsafe_hash) = (true, false, false);
-    for keyword in keywords {
-        let value = keyword.value.as_boolean_literal_expr()?.value;
-        match keyword.arg.as_ref()?.as_str() {
-            "eq" => eq = value,
-            "frozen" => frozen = value,
-            "unsafe_hash" => unsafe_hash = value,
-            _ => {}
-        }
-    }
-    Some(ClassKind::Dataclass { eq, frozen, unsafe_hash })
 }

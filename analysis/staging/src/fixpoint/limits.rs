@@ -57,7 +57,7 @@ impl AnalysisLimits {
             },
             65..=256 => Self {
                 rounds: 5,
-                possible_rounds: 5,
+                possible_rounds: 2,
                 call_depth: 8,
                 evidence_distance: 2,
                 evidence_scopes: 300,

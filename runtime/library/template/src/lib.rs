@@ -8,9 +8,9 @@ use std::slice;
 use std::sync::OnceLock;
 
 use ag_native::Memory;
-use ag_standalone::{Call, CallError, Model, Program};
+use ag_standalone::{Call, CallError, Model, Program, model};
 
-/// The position of the model, which `ag-library` finds by its first bytes.
+/// The position of the model, which `ag-library` finds by the mark.
 #[repr(C)]
 struct Position {
     mark: [u8; 32],
@@ -21,7 +21,7 @@ struct Position {
 }
 
 #[used]
-static MODEL: Position = Position { mark: *b"ag-library: position of a model.", distance: 0, length: 0 };
+static MODEL: Position = Position { mark: model::MARK, distance: 0, length: 0 };
 
 thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();

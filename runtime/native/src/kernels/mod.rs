@@ -26,6 +26,8 @@ mod product_512;
 pub(crate) mod reduce;
 pub(crate) mod rows;
 pub(crate) mod selection;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 
 /// The instruction set of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,6 +14,7 @@ use std::mem::MaybeUninit;
 
 use super::lanes::part as part_of;
 use super::product::Product;
+use super::tiles::{Panel, Part, tile_height};
 
 const LANES: usize = 8;
 /// The maximum number of rows of a tile whose rows have two vectors.
@@ -41,23 +42,6 @@ pub(crate) fn is_suitable(product: &Product) -> bool {
 /// A contiguous copy of a panel.
 #[repr(C, align(64))]
 struct Buffer([f32; DEPTH * 2 * LANES]);
-
-/// A part of `b`: its address, and the distance of its rows.
-#[derive(Clone, Copy)]
-struct Panel {
-    first: *const f32,
-    stride: usize,
-    /// The number of rows.
-    count: usize,
-}
-
-/// A part of a product: its first row and column, and the first row of `b`.
-#[derive(Clone, Copy)]
-struct Part {
-    row: usize,
-    column: usize,
-    depth: usize,
-}
 
 /// Computes a product.
 ///
@@ -244,8 +228,7 @@ unsafe fn rows<const VECTORS: usize, const READS_PART: bool, const WRITES_PART: 
     }
     let rows = end - part.row;
     let most = if VECTORS == 1 { HEIGHT_OF_NARROW } else { HEIGHT };
-    // Tiles of nearly equal height: a tile with few rows is slow.
-    let height = rows.div_ceil(rows.div_ceil(most).max(1));
+    let height = tile_height(rows, most);
     while part.row < end {
         let height = height.min(end - part.row);
         // SAFETY: the tiles cover the rows.

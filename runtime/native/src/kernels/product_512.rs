@@ -14,6 +14,7 @@ use std::arch::x86_64::{
 use std::mem::MaybeUninit;
 
 use super::product::Product;
+use super::tiles::{Panel, Part, tile_height};
 
 const LANES: usize = 16;
 /// The maximum number of rows of a tile whose rows have two vectors.
@@ -42,23 +43,6 @@ pub(crate) fn is_suitable(product: &Product) -> bool {
 /// A contiguous copy of a panel.
 #[repr(C, align(64))]
 struct Buffer([f32; DEPTH * 2 * LANES]);
-
-/// A part of `b`: its address, and the distance of its rows.
-#[derive(Clone, Copy)]
-struct Panel {
-    first: *const f32,
-    stride: usize,
-    /// The number of rows.
-    count: usize,
-}
-
-/// A part of a product: its first row and column, and the first row of `b`.
-#[derive(Clone, Copy)]
-struct Part {
-    row: usize,
-    column: usize,
-    depth: usize,
-}
 
 /// # Safety
 /// See [`super::product::Kernel`]; the processor must have AVX-512, and the product must be suitable.
@@ -104,11 +88,6 @@ unsafe fn direct(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
             row += rows;
         }
     }
-}
-
-/// Returns the height of tiles of nearly equal height.
-fn tile_height(rows: usize, most: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most).max(1))
 }
 
 /// Computes a product whose tiles read contiguous copies of panels.
