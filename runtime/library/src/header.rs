@@ -32,7 +32,7 @@ pub(crate) fn header(
     let guard = format!("{}_H", name.to_ascii_uppercase());
     let comment = |text: &str| text.replace("*/", "* /").replace('\n', " ");
     let mut text = format!(
-        "/* `{}` ({}:{}), compiled by ag.compile. Needs no library but libc and libm. */\n",
+        "/* `{}` ({}:{}), compiled by ag.compile. Needs no library but libc, libm and libgcc_s. */\n",
         comment(source.function),
         comment(source.file),
         source.line

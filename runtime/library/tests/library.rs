@@ -154,7 +154,7 @@ int main(void)
     );
 }
 
-/// The library needs libc and libm only, and is small.
+/// The library needs the C library and libgcc_s only, and is small.
 #[test]
 fn a_library_needs_no_libtorch() {
     let library = compiled("decay", DECAY, &[&[0.5, 0.25]]).unwrap();

@@ -31,11 +31,11 @@ def write(trace, path):
         refuse(state, FORMAT, trace.span)
     graph = trace.without_uses(batches_loops=True)
     captures = [_elements(capture, trace) for capture in trace.captures if capture.path is None]
-    order, paths = _results(trace, graphs.read(graph.sexpr()).entry)
+    returned, paths = _results(trace, graphs.read(graph.sexpr()).entry)
     file, line, *_ = trace.span or ("?", 0)
     source = trace.staging.name, os.path.basename(file), line
     name = path.name.partition(".")[0].removeprefix("lib")
-    found = graph.shared_library(name, captures, order, paths, source)
+    found = graph.shared_library(name, captures, returned, paths, source)
     if isinstance(found[0], str):
         reason, span = found
         refuse(reason, FORMAT, span or trace.span)
