@@ -104,7 +104,9 @@ class Carry:
             if block.is_dead:
                 self._pass_through(block, heads)
                 return block
-            if self._widen(block) and self._marks(block, born):
+            if not self._widen(block):
+                self.shared = []  # groups of a state that has other cells
+            elif self._marks(block, born):
                 self._finish(block, heads)
                 self._hold(block)
                 return block
@@ -120,8 +122,8 @@ class Carry:
         return not new
 
     def _slots(self, block):
-        changing = [i for i, spec in enumerate(self.specs) if not isinstance(spec, specs.Constant)]
-        slots = [sharing.variable(self.names[i], self.init[i], [self.init[i], block.values[i]]) for i in changing]
+        before, after = self._carried(self.init), self._carried(block.values)
+        slots = [sharing.variable(name, first, [first, last]) for name, first, last in zip(self.names, before, after)]
         places = [(cell, block.changed.get(cell, cell_state(cell))) for cell in self.cells]
         return slots + [sharing.place(self.staging, cell, [cell_state(cell), state]) for cell, state in places]
 
@@ -132,8 +134,11 @@ class Carry:
 
     def _places(self, values):
         """Returns the values of the slots, given the values of the variables."""
-        changing = [value for value, spec in zip(values, self.specs) if not isinstance(spec, specs.Constant)]
-        return [*changing, *map(sharing.assigned, self.cells)]
+        return [*self._carried(values), *map(sharing.assigned, self.cells)]
+
+    def _carried(self, values):
+        """Returns the values of the variables, None for a constant. So the index of a slot remains when a spec changes."""
+        return [None if isinstance(spec, specs.Constant) else value for value, spec in zip(values, self.specs)]
 
     def _fix_flags(self):
         """Assumes that Python booleans do not change (`is_first = False`). Returns whether this is a new assumption."""

@@ -19,15 +19,16 @@ class Dependencies:
         self.bits = {}
         for index, source in enumerate(sources):
             self.bits[source] = self.bits.get(source, 0) | 1 << index
+        self._operands = {}  # node -> the values from outside that it uses
         self._found = {}  # value -> (the sources on which it may depend, those on which it depends on every path)
 
     def of(self, value):
         """Returns the sources on which a value may depend, and those on which it depends on every path."""
-        return solve(self._found, value, _parts, self._compute)
+        return solve(self._found, value, self._parts, self._compute)
 
     def _compute(self, value):
         own = self.bits.get(value, 0)
-        found = [self._found[part] for part in _parts(value)]
+        found = [self._found[part] for part in self._parts(value)]
         may = must = 0
         for part_may, part_must in found:
             may |= part_may
@@ -36,6 +37,18 @@ class Dependencies:
             for _, part_must in found:
                 must &= part_must
         return may | own, must | own
+
+    def _parts(self, value):
+        """Returns the values through which gradients propagate from a value."""
+        node = value.node
+        if node is None or gradient_type(value.type) is None or stops_gradient(node):
+            return ()
+        if node.op == IF:
+            return [_value(result) for region, result in _branches(value) if not _raises(region)]
+        if node not in self._operands:
+            parts = [part for part in operands_of(node) if isinstance(part, Value)]
+            self._operands[node] = [part for part in parts if _encloses(part.region, value.region)]
+        return self._operands[node]
 
     def flag(self, value, index):
         """Returns whether a value depends on the source with this index: True, False or a boolean value of the graph, which is
@@ -52,7 +65,7 @@ class Dependencies:
             if known(value) is not None:
                 return []
             if not _is_selected(value):
-                return [(part, region) for part in _parts(value)]
+                return [(part, region) for part in self._parts(value)]
             return [(_value(result), branch) for branch, result in _branches(value) if not _raises(branch)]
 
         def compute(place):
@@ -109,20 +122,6 @@ def _branches(value):
 
 def _raises(region):
     return bool(region.nodes) and isinstance(region.nodes[-1].op, Raise)
-
-
-def _parts(value):
-    """Returns the values through which gradients propagate from a value."""
-    node = value.node
-    if node is None or gradient_type(value.type) is None or stops_gradient(node):
-        return ()
-    if node.op == IF:
-        found = [result for region, result in _branches(value) if not _raises(region)]
-    else:
-        found = operands_of(node)
-        if node.regions:
-            found = [part for part in found if _encloses(part.region, value.region)]
-    return list(map(_value, found))
 
 
 def _value(operand):
