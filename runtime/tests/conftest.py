@@ -1,7 +1,12 @@
 """The option `--device`, which sets the device of all tests; a summary in the format of `cargo test`; and shared fixtures."""
 
+import resource
+
 import pytest
 import torch
+
+#: The most memory of a process in bytes. A test that needs more fails, and does not stop the processes beside it.
+MEMORY = 8 << 30
 
 
 def pytest_addoption(parser):
@@ -10,7 +15,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     device = config.getoption("--device")
-    if device is not None and not _missing(device):
+    if device is None:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    elif not _missing(device):
         torch.set_default_device(device)
 
 

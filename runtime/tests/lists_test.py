@@ -381,3 +381,25 @@ def test_slices_of_a_list_of_the_graph_are_deleted():
         return items
 
     assert "this slice of a staged list cannot be deleted" in refusal(middle, t(1, 2))
+
+
+def test_an_element_that_the_list_does_not_have_yet():
+    """The body assigns `items[0]` on a path that is not taken, so the list has no such element before it."""
+
+    def in_loop(n, x):
+        items = []
+        while n > 0:
+            n = n - 1
+            if len(items) > 2:
+                items[0] = x
+            x = x + 1
+        return x, items
+
+    def in_branch(n, x):
+        items = []
+        if n > 1:
+            items[0] = x
+        return x
+
+    for function in (in_loop, in_branch):
+        assert_same(function, (torch.tensor(0), t(1, 2)), (torch.tensor(3), t(1, 2)))

@@ -13,7 +13,7 @@ import torch
 from ..capture import scalars
 from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
-from ..capture.unbound import Maybe
+from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
 from ..errors import StagingError
 from ..record.ops import (
@@ -243,6 +243,8 @@ class List(list):
     def __setitem__(self, index, item):
         staging = self._changing()
         if self.value is None and not is_staged(index):
+            if isinstance(item, Undefined) and not -len(self) <= index < len(self):
+                return None  # the state of `items[0]` where the list has no such element
             return super().__setitem__(index, item)
         if isinstance(index, slice):
             raise StagingError("a slice of a staged list cannot be assigned", spans.current())
