@@ -543,7 +543,57 @@ def sum_up_to(limit, numbers):
     return total
 
 
-@pytest.mark.parametrize("numbers", [itertools.count, lambda: itertools.cycle([1, 2]), lambda: (k for k in itertools.count())])
+def test_a_counter_without_end_becomes_a_loop_of_the_graph():
+    def numbered(x):
+        for i in itertools.count(3, -2):
+            if x.sum() > 1000:
+                return x, i
+            x = x * 1.01
+            if i % 3 == 0:
+                continue
+            x = x + 0.5
+
+    assert_same(sum_up_to, (torch.tensor(10), itertools.count), (torch.tensor(9000), itertools.count))
+    assert_same(numbered, (t(1, 2),), (t(2000),))
+
+
+def used_after_the_loop(x):
+    counter = itertools.count()
+    for _ in counter:
+        x = x * 2
+        if x.sum() > 50:
+            break
+    return x, next(counter)
+
+
+def returned_after_the_loop(x):
+    counter = itertools.count()
+    for _ in counter:
+        x = x * 2
+        if x.sum() > 50:
+            break
+    return x, counter
+
+
+def continued_in_each_iteration(x):
+    counter, n = itertools.count(), x * 0
+    while n.sum() < 6:
+        for _ in counter:
+            x = x * 2
+            if x.sum() > 50:
+                break
+        n = n + 1
+    return x
+
+
+@pytest.mark.parametrize("function", [used_after_the_loop, returned_after_the_loop, continued_in_each_iteration])
+def test_a_counter_whose_position_is_needed_after_the_loop_is_refused(function):
+    """Only a run knows the position."""
+    with pytest.raises(ag.StagingError, match="has not ended"):
+        ag.function(function)(t(1))
+
+
+@pytest.mark.parametrize("numbers", [lambda: itertools.cycle([1, 2]), lambda: (k for k in itertools.count())])
 def test_an_iterator_without_end_is_refused_if_only_a_run_knows_when_to_leave(numbers):
     """Tracing would not end, because it would unroll the loop."""
     with pytest.raises(ag.StagingError, match=r"has not ended after \d+ iterations(?s:.*)help: write a `while` loop"):

@@ -138,6 +138,7 @@ class Staging:
         self.gradients = Gradients(self)
         self.uses = Uses()
         self.unrolled = set(unrolled)  # code of the bodies of loops that cannot be loops of the graph
+        self.counters = []  # for each loop over `itertools.count()` in the graph: the counter, its text, the code of the body
         self.leaves = weakref.WeakSet()  # bases of tensors that require a gradient
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that exist on some paths only

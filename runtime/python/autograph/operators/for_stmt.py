@@ -1,11 +1,13 @@
 """`for`: runs in Python, or becomes a loop of the graph.
 
 An iterable of unknown length becomes a loop of the graph. A loop over a Python `range` or over the rows of a tensor
-also becomes a loop of the graph if it has many iterations and its body works with a staged index. All other loops are
-unrolled.
+also becomes a loop of the graph if it has many iterations and its body works with a staged index, and a loop over
+`itertools.count()` if only a run knows when it ends. All other loops are unrolled.
 """
 
 import itertools
+import re
+import sys
 
 import torch
 
@@ -166,7 +168,7 @@ def _has_tensor_operations(region):
 
 
 #: The maximum number of iterations over an iterator in one trace, if a staged condition ends the loop. Without this
-#: limit, the trace of `for x in itertools.count(): if loss < 1: break` would not end.
+#: limit, the trace of `for x in itertools.cycle(batches): if loss < 1: break` would not end.
 MOST_ITERATIONS = 2048
 
 _ENDLESS = (
@@ -177,12 +179,19 @@ _ENDLESS = (
 
 def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
     """Runs the loop in Python. If the condition to continue is staged, each iteration becomes a condition of the graph."""
-    count, is_complete = 0, False
+    count, is_complete, is_tried = 0, False, False
     has_length = hasattr(type(iter_), "__len__")
     continues = _continues(extra_test, execution, count)
     if is_condition(continues) or continues:
         for target in iter_:
             if is_condition(continues):
+                if type(iter_) is itertools.count and not is_tried and execution is None:
+                    is_tried, done = True, _rest_of_count(iter_, target, extra_test, body, get_state, set_state, names)
+                    if done is None:
+                        return
+                    if done:
+                        continues = extra_test()
+                        continue
                 if not has_length and count >= MOST_ITERATIONS:
                     raise StagingError(_ENDLESS, spans.current())
                 _guarded(current(), continues, lambda target=target: body(target), get_state, set_state, names)
@@ -196,6 +205,39 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
             is_complete = True
     if execution is not None:
         execution.report(profile.Trips(count, is_complete))
+
+
+def _rest_of_count(counter, first, extra_test, body, get_state, set_state, names):
+    """Stages the iterations of a loop over `itertools.count()` from the number `first` on. Returns None, or how many iterations
+    have been run if the loop must be unrolled."""
+    staging = current()
+    found = _COUNT.fullmatch(repr(counter))
+    if found is None or spans.current() in staging.decisions or body.__code__ in staging.unrolled:
+        return 0
+    step = int(found["step"] or 1)
+    if not step or abs(first) >= _LAST:
+        return 0
+    source = ranges.Range(first, _LAST if step > 0 else -_LAST, step)
+    done = _staged(staging, source, False, extra_test, body, get_state, set_state, names, None)
+    if done is None:
+        staging.counters.append((counter, repr(counter), body.__code__))
+    return done
+
+
+_COUNT = re.compile(r"count\(-?\d+(, (?P<step>-?\d+))?\)")
+
+#: The last number of a loop over `itertools.count()` in the graph.
+_LAST = 2**62
+
+
+def check_counters(staging):
+    """After the function has returned, restarts the trace with a loop over `itertools.count()` unrolled if the position of the
+    counter is still needed, because only a run knows it."""
+    unused, references = (itertools.count(), "count(0)", None), None
+    for counter, position, code in [unused, *staging.counters]:
+        references = references or sys.getrefcount(counter)
+        if repr(counter) != position or sys.getrefcount(counter) > references:
+            raise Unroll(code)
 
 
 def _continues(extra_test, execution, count):

@@ -33,6 +33,7 @@ from ..interception.patches import recording, tracing
 from ..operators import attributes, calls, sharing
 from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
+from ..operators.for_stmt import check_counters
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
@@ -516,7 +517,9 @@ def stage(staging, python_function, args, kwargs, optimizers=()):
                 staging.trees.begin()
             for optimizer in optimizers:
                 prepare(staging, optimizer)
-            return trees_.returned(staging, calls.call(python_function, args, kwargs))
+            result = calls.call(python_function, args, kwargs)
+            check_counters(staging)
+            return trees_.returned(staging, result)
     except Unreachable:
         return None
     finally:
