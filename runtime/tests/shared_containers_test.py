@@ -539,3 +539,24 @@ def test_moves(function):
             assert_same(function, *CALLS[first:])
         except ag.StagingError as error:
             assert "on some paths only" in str(error) and "line" in str(error)
+
+
+TREE = {}
+
+
+def test_a_branch_that_moves_objects_from_outside_keeps_their_identity():
+    """After the calls, another name for the same object sees its changes."""
+
+    def swapped(x, k):
+        if int(k) > 2:
+            TREE["left"], TREE["right"] = TREE["right"], TREE["left"]
+        return x * 2
+
+    for make in (lambda n: {"v": n}, lambda n: [n]):
+        left, right = make(1.0), make(2.0)
+        TREE.update(left=left, right=right)
+        staged = ag.function(swapped)
+        for k in (3, 3, 1, 3):
+            expected = (TREE["right"], TREE["left"]) if k > 2 else (TREE["left"], TREE["right"])
+            staged(torch.ones(1), torch.tensor(k))
+            assert (TREE["left"], TREE["right"]) == expected and TREE["left"] is expected[0] and TREE["right"] is expected[1]

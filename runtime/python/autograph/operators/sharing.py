@@ -309,7 +309,9 @@ def _group(staging, slots, born, container, positions, before, is_loop, relative
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
         others = staging.objects.count_holders(container, born[0], staging.outer_lists.lists) - before
-        if others + len(positions) > 1:
+        # Code outside of the function may hold an object from outside under another name, also in a later call.
+        is_moved = is_outer and not unchanged and not is_loop
+        if others + len(positions) > 1 or is_moved:
             if remaining:
                 _decide(staging, slots[remaining[0]].name, container)
             regions.restart_decided(staging)
