@@ -310,7 +310,7 @@ def _group(staging, slots, born, container, positions, before, is_loop, relative
     if remaining or is_outer and not is_loop:
         others = staging.objects.count_holders(container, born[0], staging.outer_lists.lists) - before
         # Code outside of the function may hold an object from outside under another name, also in a later call.
-        is_moved = is_outer and not unchanged and not is_loop
+        is_moved = remaining and is_outer and not unchanged and not is_loop
         if others + len(positions) > 1 or is_moved:
             if remaining:
                 _decide(staging, slots[remaining[0]].name, container)
