@@ -1,4 +1,5 @@
-"""The option `--device`, which sets the device of all tests; a summary in the format of `cargo test`; and shared fixtures."""
+"""The option `--device`, which sets the device of all tests; a limit of memory; a summary in the format of `cargo test`; and
+shared fixtures."""
 
 import resource
 

@@ -169,7 +169,7 @@ def outcomes(stage, name):
     for k in range(1, 4):
         for x in (torch.ones(3), torch.full((3,), 2.0)):
             result = function(x)
-            found.append((str(result), [round(float(h), 5) for h in state.history], len(state.inner.items), state.entered, CALLS))
+            found.append((str(result), [float(h) for h in state.history], len(state.inner.items), state.entered, CALLS))
         state.history, state.rate, state.inner.value, state.inner.items = [1.0] * k, k + 1.0, k + 2.0, []
         SCALE, LOOKED.value = k + 1.0, k + 2.0
     return found
@@ -179,7 +179,11 @@ def outcomes(stage, name):
 def test_state_that_changes_between_calls(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = outcomes(ag.function, name)
+        ag.use_deterministic_kernels()  # they round as eager torch does
+        try:
+            found = outcomes(ag.function, name)
+        finally:
+            ag.use_deterministic_kernels(False)
     expected = outcomes(lambda f: f, name)
     assert [(_plain(text), *rest) for text, *rest in found] == [(_plain(text), *rest) for text, *rest in expected]
 
