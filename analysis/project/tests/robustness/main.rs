@@ -51,6 +51,14 @@ fn every_text_can_be_analyzed() {
     println!("{cases} cases");
 }
 
+/// The paths through the bindings of `x` are not all followed.
+#[test]
+fn a_name_with_many_bindings_is_analyzed() {
+    let line = "x, ".repeat(1000);
+    let text = format!("import jax\n\n@jax.jit\ndef f(x):\n    {line} y = x\n    return x.run(y)\n");
+    Inspector::start().inspect(&text).unwrap_or_else(|reason| panic!("{reason}"));
+}
+
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }

@@ -29,6 +29,29 @@ const MAX_STEPS: u8 = 8;
 /// The maximum number of functions. A container with more functions is a registry: it is unknown which of them a call
 /// reaches.
 const MAX_FUNCTIONS: usize = 8;
+/// The maximum number of expressions that are visited. If a name has many bindings (`x, x, x = x`), the number of paths
+/// through them grows exponentially with their length.
+const MAX_VISITED: usize = 512;
+
+/// The functions that have been found, and the number of expressions that have been visited.
+#[derive(Default)]
+struct Search {
+    functions: Vec<Target>,
+    visited: usize,
+}
+
+impl Search {
+    /// Counts an expression. Returns whether it may be visited.
+    fn visit(&mut self) -> bool {
+        self.visited += 1;
+        !self.has_failed()
+    }
+
+    /// Returns whether too much was found, so it is unknown which function a call reaches.
+    fn has_failed(&self) -> bool {
+        self.visited > MAX_VISITED || self.functions.len() > MAX_FUNCTIONS
+    }
+}
 
 /// A part that is taken from a value.
 #[derive(Clone)]
@@ -50,10 +73,10 @@ impl Inference<'_> {
     /// Adds the functions to which `expression` may evaluate.
     pub(super) fn add_values(&self, expression: &Expr, targets: &mut Vec<Target>) {
         let module = parsed_module(self.db, self.model.python_file()).load(self.db);
-        let mut found = Vec::new();
+        let mut found = Search::default();
         self.follow(module.suite(), expression, &mut Vec::new(), MAX_STEPS, &mut found);
-        if found.len() <= MAX_FUNCTIONS {
-            for target in found {
+        if !found.has_failed() {
+            for target in found.functions {
                 if !targets.contains(&target) {
                     targets.push(target);
                 }
@@ -111,13 +134,16 @@ impl Inference<'_> {
         expression: &Expr,
         parts: &mut Vec<Part>,
         steps: u8,
-        found: &mut Vec<Target>,
+        found: &mut Search,
     ) {
         let Some(steps) = steps.checked_sub(1) else { return };
+        if !found.visit() {
+            return;
+        }
         if parts.is_empty() && steps + 1 < MAX_STEPS {
-            let before = found.len();
-            self.add_known(expression, found);
-            if found.len() > before {
+            let before = found.functions.len();
+            self.add_known(expression, &mut found.functions);
+            if found.functions.len() > before {
                 return;
             }
         }
@@ -187,7 +213,7 @@ impl Inference<'_> {
     }
 
     /// Adds the functions that a function of the project returns, as its `return` statements name them.
-    fn returned(&self, function: &Target, parts: &[Part], steps: u8, found: &mut Vec<Target>) {
+    fn returned(&self, function: &Target, parts: &[Part], steps: u8, found: &mut Search) {
         let Some(own) = self.workspace.document_of(self.file) else { return };
         let Some((document, source)) = self.workspace.find(function.document, own) else { return };
         let Some(file) = self.workspace.file(document) else { return };
@@ -215,11 +241,14 @@ fn follow_plain(
     parts: &mut Vec<Part>,
     steps: u8,
     names: &mut dyn FnMut(&str) -> Option<Target>,
-    found: &mut Vec<Target>,
+    found: &mut Search,
 ) {
     let Some(steps) = steps.checked_sub(1) else { return };
+    if !found.visit() {
+        return;
+    }
     match (value, parts.pop()) {
-        (Expr::Name(name), None) => found.extend(names(&name.id)),
+        (Expr::Name(name), None) => found.functions.extend(names(&name.id)),
         (Expr::Call(call), Some(part)) => {
             let class = call.func.as_name_expr().and_then(|name| {
                 module.iter().filter_map(Stmt::as_class_def_stmt).find(|class| class.name.id == name.id)
