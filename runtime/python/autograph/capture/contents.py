@@ -17,6 +17,7 @@ import warnings
 from operator import is_
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 
 class Kind:
@@ -143,6 +144,24 @@ class NumpyRandom(Kind):
         return "the state of NumPy's random number generator"
 
 
+class TorchRandom(Kind):
+    """`torch.Generator`."""
+
+    is_drawn = True
+    is_slow = True
+
+    def read(self, value):
+        with torch._C.DisableTorchFunction(), _disable_current_modes():
+            return value.get_state().numpy().tobytes()
+
+    def restore(self, value, data):
+        with torch._C.DisableTorchFunction(), _disable_current_modes():
+            value.set_state(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+
+    def describe(self, value):
+        return "the state of a `torch.Generator`"
+
+
 def _flat(state):
     """Converts a dictionary that may contain arrays into tuples and bytes, which `==` can compare."""
     if isinstance(state, dict):
@@ -224,7 +243,7 @@ def _same_parts(a, b):
 
 
 SETS, BUFFERS, ARRAYS, STREAMS = Sets(), Buffers(), Arrays(), Streams()
-PYTHON_RANDOM, NUMPY_RANDOM = PythonRandom(), NumpyRandom()
+PYTHON_RANDOM, NUMPY_RANDOM, TORCH_RANDOM = PythonRandom(), NumpyRandom(), TorchRandom()
 ITERATORS, GENERATORS = Iterators(), Generators()
 
 
@@ -254,6 +273,8 @@ def kind_of(cls):
         return STREAMS
     if issubclass(cls, random.Random):
         return PYTHON_RANDOM
+    if issubclass(cls, torch.Generator):
+        return TORCH_RANDOM
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(cls, numpy.ndarray):
         return ARRAYS

@@ -233,9 +233,6 @@ class Staging:
         if isinstance(argument, complex):
             message = "a complex number cannot be part of a graph here\nhelp: make it a tensor, by `torch.tensor`"
             raise StagingError(message, spans.current())
-        if isinstance(argument, torch.Generator):
-            message = "a `torch.Generator` cannot be part of a graph; use the default generator and `torch.manual_seed`"
-            raise StagingError(message, spans.current())
         return argument
 
     # Tensors.

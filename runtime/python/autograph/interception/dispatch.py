@@ -20,7 +20,7 @@ from ..conversion import spans
 from ..errors import IN_PYTHON, RunInPython, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
-from . import collectives, composites, inplace, recurrent, schemas, shapes
+from . import collectives, composites, inplace, recurrent, schemas, shapes, torch_generators
 
 aten = torch.ops.aten
 
@@ -71,7 +71,7 @@ class Recorder(TorchDispatchMode):
         if schemas.writes(func):
             with self:
                 return inplace.functionalize(staging, func, args, kwargs)
-        args = schemas.in_order(func, args, kwargs)
+        args = torch_generators.without_default(schemas.in_order(func, args, kwargs))
         if torch.is_grad_enabled() and schemas.has_sparse_gradient(func, args):
             _refuse_sparse(staging, args)
         fakes = [staging.fake_of(a) if isinstance(a, torch.Tensor) else a for a in args]
@@ -128,7 +128,7 @@ def compute(staging, func, args):
             return staging.fake_of(argument)
         if scalars.is_staged(argument):
             return _example(staging, func, argument, type)
-        return argument
+        return None if isinstance(argument, torch.Generator) else argument
 
     ordered = [lowered(argument, type) for argument, type in zip(args, schemas.types(func))]
     result = shapes.known(staging.fake_mode, func, ordered)
@@ -243,6 +243,8 @@ def emit(staging, func, args, result):
     """Records the operation. Its results become tensors of the trace."""
     if complex in map(type, args):
         args = _with_complex_tensors(func, args)
+    if any(isinstance(arg, torch.Generator) for arg in args):
+        return torch_generators.draw(staging, func, args, result)
     op, operands = views.operation(func), [staging.operand(a) for a in args]
     if isinstance(result, torch.Tensor):
         result = _distinct(staging, result)

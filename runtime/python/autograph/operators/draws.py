@@ -1,4 +1,4 @@
-"""Numbers that are drawn from the random number generators of Python and NumPy. The graph draws them when it runs."""
+"""Methods of random number generators of Python, NumPy and torch. The graph calls them when it runs."""
 
 import copy
 import functools
@@ -7,9 +7,11 @@ import sys
 
 import torch
 
-from ..capture import contents, scalars
+from ..capture import contents, scalars, views
 from ..capture.places import Contents
 from ..capture.staging import current, is_staged
+from ..conversion import spans
+from ..errors import StagingError
 from ..record.types import BOOL, FLOAT, INT
 from .values import List
 
@@ -23,17 +25,19 @@ def is_draw(f):
     if owner is None or isinstance(owner, torch.Tensor):
         return False
     numpy = sys.modules.get("numpy")
-    return isinstance(owner, random.Random) or (
+    return isinstance(owner, (random.Random, torch.Generator)) or (
         numpy is not None and isinstance(owner, (numpy.random.RandomState, numpy.random.Generator))
     )
 
 
 def draw(f, args, keywords):
-    """Calls a method of a generator. If the generator exists outside of the function and the result is a number, the
-    graph calls it; otherwise Python calls it during tracing."""
+    """Calls a method of a generator. If the generator exists outside of the function, and the method belongs to torch or
+    returns a number, the graph calls it; otherwise Python calls it during tracing."""
     staging = current()
     if id(f.__self__) not in staging.outside:
         return f(*args, **keywords)
+    if isinstance(f.__self__, torch.Generator):
+        return _call_of_torch(staging, f, [*args, *keywords.values()])
     values = [_without_list(value) for value in (*args, *keywords.values())]
     plain = values[: len(args)], dict(zip(keywords, values[len(args) :]))
     kind = _kind(f, *plain) if all(map(_is_plain, values)) else None
@@ -53,6 +57,36 @@ def draw(f, args, keywords):
     operands = [staging.operand(values[index]) for index in staged]
     found = staging.call_python(callback, operands, list(kind), is_undone=True)
     return staging.wrap(found[0]) if kind else None
+
+
+def _call_of_torch(staging, method, args):
+    """Calls a method of a `torch.Generator`."""
+    generator = method.__self__
+    if method.__name__ == "seed":
+        message = "`Generator.seed()` returns a number of 64 bits without a sign, which a graph does not have"
+        raise StagingError(f"{message}\nhelp: call `manual_seed`", spans.current())
+    types = _RESULTS_OF_TORCH.get(method.__name__)
+    if types is None:
+        return method(*args)
+    staging.drawn[id(generator)] = Contents(generator, contents.TORCH_RANDOM)
+    types = types(generator)
+
+    def callback(*values):
+        result = method(*values)
+        return (result,) if types else ()
+
+    functools.update_wrapper(callback, method, assigned=("__name__",), updated=())
+    found = staging.call_python(callback, [staging.operand(arg) for arg in args], types, is_undone=True)
+    return staging.wrap(found[0]) if types else generator
+
+
+#: The types of the results of methods that read or change the state. Without a result, a method returns the generator.
+_RESULTS_OF_TORCH = {
+    "manual_seed": lambda generator: [],
+    "set_state": lambda generator: [],
+    "initial_seed": lambda generator: [INT],
+    "get_state": lambda generator: [views.result_type(generator.get_state())],
+}
 
 
 def _without_list(value):

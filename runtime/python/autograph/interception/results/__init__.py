@@ -17,6 +17,7 @@ RULES = {**elementwise.RULES, **reductions.RULES, **structure.RULES, **networks.
 _LAYOUTS = {
     **{func: is_row_major for func, rule in elementwise.RULES.items() if elementwise.is_pointwise(rule)},
     **overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", any_layout),
+    **overloads("multilabel_margin_loss_forward", any_layout),
     **overloads("cat", is_no_image), **overloads("isnan scatter.src scatter.value scatter_add", is_row_major),
     **overloads("zeros_like ones_like empty_like rand_like randn_like full_like clone _to_copy", is_row_major),
 }

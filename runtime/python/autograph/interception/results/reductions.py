@@ -164,6 +164,13 @@ def _likelihood(x, target, weight, reduction, ignored):
     return [(x.dtype, []), (x.dtype, [])]
 
 
+def _multilabel_margin(x, target, reduction):
+    """Implements the rule for a single vector. The kernel returns one number, but torch's shape function `[1]`."""
+    if x.dtype not in FLOATS or target.dtype is not torch.int64 or x.dim() > 1 or target.shape != x.shape or not x.numel():
+        return None
+    return [(x.dtype, []), (x.dtype, x.shape)] if reduction in (0, 1, 2) else None
+
+
 RULES = {
     **overloads("_cdist_forward", _distances), **overloads("cumprod", _cumulative),
     **overloads("logsumexp", _log_sum), **overloads("prod.dim_int", _product),
@@ -178,5 +185,5 @@ RULES = {
     **overloads("cumsum", _cumulative), **overloads("_softmax _log_softmax", _softmax),
     **overloads("sort", _sorted), **overloads("sort.stable", _sorted_stably), **overloads("topk", _topk),
     **overloads("mse_loss binary_cross_entropy", _loss), **overloads("binary_cross_entropy_with_logits", _loss),
-    **overloads("nll_loss_forward", _likelihood),
+    **overloads("nll_loss_forward", _likelihood), **overloads("multilabel_margin_loss_forward", _multilabel_margin),
 }  # fmt: skip
