@@ -1,6 +1,7 @@
 """Decided conditions: if code that cannot be part of a graph depends on a condition, the trace contains only the branch
 that its arguments take. Each run checks these decisions, and Python runs the calls that contradict them."""
 
+import enum
 import functools
 import warnings
 
@@ -424,3 +425,21 @@ def test_the_length_of_a_list_that_python_needs():
     for function in (unpacked, unpacked_in_a_call):
         assert_same(function, (t(1, 2),), (t(0, 1),), (t(3, 3),), (t(1, 0),))
     assert_same(returned_early, (t(1, 2), [t(1)]), (t(0, 1), [t(1)]), (t(3, 3), [t(2)]))
+
+
+class Level(enum.IntEnum):
+    LOW, HIGH = 0, 5
+
+
+def test_numbers_of_different_classes():
+    """A number of the graph has one class, so a condition that selects an `IntEnum`, or an `int` or a `float`, is decided."""
+
+    def f(x):
+        level = Level.LOW
+        scale = 1
+        if x.sum() > 3:
+            level, scale = Level.HIGH, 0.5
+        return x * level * scale, level.name, scale
+
+    calls = torch.tensor([1, 1]), torch.tensor([4, 1]), torch.tensor([0, 1])
+    assert_same(f, *((x,) for x in calls))

@@ -1,10 +1,14 @@
 """Python state that staged code changes: each run makes the same changes as eager Python."""
 
 import collections
+import contextvars
 import dataclasses
+import datetime
 import functools
 import itertools
+import threading
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -79,6 +83,25 @@ def slots():
         return x, counter.n
 
     return f
+
+
+@case
+def state_of_the_standard_library():
+    """Objects with state in attributes, context variables that a call sets and resets, and immutable objects."""
+    local, known, key, depth = threading.local(), weakref.WeakKeyDictionary(), Counter(), contextvars.ContextVar("depth", default=1)
+    local.n, elapsed = 0, {"time": datetime.timedelta(seconds=1)}
+
+    def f(x):
+        local.n += 1
+        known[key] = known.get(key, 0) + local.n
+        elapsed["time"] *= 2
+        depth.set(depth.get() + 1)
+        token = depth.set(depth.get() + 1)
+        y = x * known[key] * depth.get() + elapsed["time"].total_seconds()
+        depth.reset(token)
+        return y
+
+    return f, lambda: (local.n, known[key], elapsed["time"].total_seconds(), depth.get())
 
 
 @case

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import autograph as ag
-from oracle import refusal
+from oracle import assert_same_state, refusal, t
 
 CALLS = []
 
@@ -202,3 +202,19 @@ def test_a_change_of_state_that_the_trace_has_already_changed_is_refused():
 
     message = refusal(function, torch.ones(2))
     assert "`make`, which has a cache, changes Model.table, which the function has changed before" in message
+
+
+def test_a_cached_function_that_changes_state_which_the_function_reads():
+    """Each call of the cached function changes `made`, so a graph is valid for the same state only."""
+
+    def make():
+        made = []
+
+        @functools.lru_cache(maxsize=2)
+        def square(n):
+            made.append(n)
+            return n * n
+
+        return (lambda x: x + square(len(x)) + square(len(made))), lambda: made
+
+    assert_same_state(make, [t(1, 2, 3)] * 5)

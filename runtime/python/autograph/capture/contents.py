@@ -8,6 +8,7 @@ There is a subclass of `Kind` for each kind of object, with these attributes:
 """
 
 import array
+import contextvars
 import gc
 import io
 import random
@@ -162,6 +163,28 @@ class TorchRandom(Kind):
         return "the state of a `torch.Generator`"
 
 
+class ContextVariables(Kind):
+    """`ContextVar`. A variable that was not set gets its default."""
+
+    def read(self, value):
+        try:
+            return value.get()
+        except LookupError:
+            return None
+
+    def same(self, a, b):
+        return a is b
+
+    def restore(self, value, data):
+        value.set(data)
+
+    def children(self, value):
+        return [self.read(value)]
+
+    def describe(self, value):
+        return f"the context variable `{value.name}`"
+
+
 def _flat(state):
     """Converts a dictionary that may contain arrays into tuples and bytes, which `==` can compare."""
     if isinstance(state, dict):
@@ -245,6 +268,7 @@ def _same_parts(a, b):
 SETS, BUFFERS, ARRAYS, STREAMS = Sets(), Buffers(), Arrays(), Streams()
 PYTHON_RANDOM, NUMPY_RANDOM, TORCH_RANDOM = PythonRandom(), NumpyRandom(), TorchRandom()
 ITERATORS, GENERATORS = Iterators(), Generators()
+CONTEXT_VARIABLES = ContextVariables()
 
 
 def share_memory(kind, value, tensors):
@@ -271,6 +295,8 @@ def kind_of(cls):
         return GENERATORS
     if issubclass(cls, (io.StringIO, io.BytesIO)):
         return STREAMS
+    if issubclass(cls, contextvars.ContextVar):
+        return CONTEXT_VARIABLES
     if issubclass(cls, random.Random):
         return PYTHON_RANDOM
     if issubclass(cls, torch.Generator):

@@ -1,5 +1,7 @@
 """Pauses a trace for code that runs in Python: an `ag.init_scope`, and functions with `functools.lru_cache`."""
 
+from contextlib import nullcontext
+
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
@@ -7,6 +9,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..conversion import spans
 from ..errors import StagingError
+from . import permanent
 from .staging import USED_WHILE_PAUSED, current, is_staged, is_staged_tensor, staging_of
 
 _T = torch.Tensor
@@ -49,10 +52,12 @@ class PausedMode(TorchFunctionMode):
 
 class Paused:
     """Pauses the trace for a block. Changes of Python state in the block are not undone: they are treated as if they had been
-    made before the call. `what` names the block in errors."""
+    made before the call. `what` names the block in errors. A trace in which the block has changed state is valid for one
+    call; with `is_once`, this applies only to the first trace."""
 
-    def __init__(self, what):
+    def __init__(self, what, is_once=True):
         self._what = what
+        self._is_once = is_once
 
     def __enter__(self):
         self._staging = staging = current()
@@ -64,7 +69,8 @@ class Paused:
         for mode in self._modes:
             if not isinstance(mode, OfTrace):
                 torch._C._push_on_torch_function_stack(mode)
-        self._contexts = [_disable_current_modes(), PausedMode(staging), staging_of(None)]
+        allowed = nullcontext() if permanent.may_abandon() else permanent.allowed()
+        self._contexts = [allowed, _disable_current_modes(), PausedMode(staging), staging_of(None)]
         for context in self._contexts:
             context.__enter__()
         staging.is_paused = True
@@ -85,7 +91,7 @@ class Paused:
         for mode in self._modes:
             torch._C._push_on_torch_function_stack(mode)
         if staging.objects.after_pause(self._what, lambda: staging.outer_lists.adopt(self._items)):
-            staging.changed_while_paused.add(spans.current())
+            staging.changed_while_paused.add(spans.current() if self._is_once else object())
 
 
 def _popped_modes():

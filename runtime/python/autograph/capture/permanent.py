@@ -1,5 +1,6 @@
-"""Changes that could not be undone if a trace were abandoned: of files, other processes, output, positions of iterators,
-and objects of other libraries. While a trace may be abandoned, code that would make such a change raises an error."""
+"""Changes that Python makes while tracing, and that a run of the graph would not repeat: of files, other processes, output of
+code that is not converted, and objects of other libraries. They end the trace with an error. In a trace that may be
+abandoned, they could not be undone either, nor could changes of positions of iterators."""
 
 import contextlib
 import io
@@ -8,45 +9,60 @@ import os
 import sys
 import threading
 import types
+import weakref
 
 from ..conversion import spans
 from ..errors import StagingError
 from . import contents
 
-_LOCAL = threading.local()
+
+class _Local(threading.local):
+    are_refused = False  # whether a trace is active, and code may not make such changes
+    may_be_abandoned = False
+
+
+_LOCAL = _Local()
+
+_REMEDY = "help: do this outside of the staged function, or in a function that is called with `ag.py_function`"
+
+
+def may_abandon():
+    """Returns whether the active trace of this thread may be abandoned, so that Python runs the call."""
+    return _LOCAL.are_refused and _LOCAL.may_be_abandoned
 
 
 def are_refused():
-    """Returns whether the active trace of this thread must not make such changes."""
-    return getattr(_LOCAL, "are_refused", False)
+    """Returns whether the code that is running must not make such changes."""
+    return _LOCAL.are_refused
 
 
 def refuse(what):
     """Ends the trace, because the running code would make such a change. Changes during an import are allowed, because
-    Python does not import a module twice."""
-    if _is_import():
+    Python does not import a module twice, and so are those of finalizers, which the garbage collector calls."""
+    if _is_import_or_finalizer():
         return
-    raise StagingError(f"{what}: a trace cannot undo this", spans.current())
+    reason = ": a trace cannot undo this" if _LOCAL.may_be_abandoned else f", which the graph would not repeat\n{_REMEDY}"
+    raise StagingError(f"{what}{reason}", spans.current())
 
 
 @contextlib.contextmanager
-def refused():
-    """Refuses such changes in this block."""
-    before = are_refused(), sys.stdout, sys.stderr, logging.Logger.handle
+def refused(may_be_abandoned):
+    """Refuses such changes in this block. `may_be_abandoned`: Python may run the call instead of the trace."""
+    before = _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle
     _watch_events()
-    _LOCAL.are_refused = True
+    _LOCAL.are_refused, _LOCAL.may_be_abandoned = True, may_be_abandoned
     sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
     logging.Logger.handle = _logged(logging.Logger.handle)
     try:
         yield
     finally:
-        _LOCAL.are_refused, sys.stdout, sys.stderr, logging.Logger.handle = before
+        _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle = before
 
 
 @contextlib.contextmanager
 def allowed():
     """Allows such changes in this block."""
-    before, _LOCAL.are_refused = are_refused(), False
+    before, _LOCAL.are_refused = _LOCAL.are_refused, False
     try:
         yield
     finally:
@@ -88,26 +104,34 @@ def _logged(handle):
 # Calls of functions that are not written in Python.
 
 
-def check_call(function):
-    """Refuses a method call on an object whose class is not written in Python, unless the object is immutable or watched."""
+def check_call(function, outside):
+    """Refuses a method call on an object whose class is not written in Python, unless the object is immutable or watched.
+    `outside` contains the ids of objects that existed before the trace; a trace that may not be abandoned can change all
+    others."""
     owner = function.__self__
     kind = type(owner)
     if isinstance(owner, (types.ModuleType, type, types.NoneType)) or hasattr(object, function.__name__):
         return
-    if kind.__hash__ is object.__hash__ and contents.kind_of(kind) is None and function.__name__ not in _READS:
+    if is_opaque(kind) and function.__name__ not in _READS and (_LOCAL.may_be_abandoned or id(owner) in outside):
         refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")
 
 
-def check_arguments(args, keywords):
+def is_opaque(kind):
+    """Returns whether nothing is known about the state of objects of a class."""
+    return kind.__hash__ is object.__hash__ and contents.kind_of(kind) is None
+
+
+def check_arguments(args, keywords, outside):
     """Refuses an open file as an argument of code that is not converted: the code may write to the file."""
     for value in (*args, *keywords.values()):
-        if isinstance(value, io.IOBase) and contents.kind_of(type(value)) is None:
+        is_file = isinstance(value, io.IOBase) and contents.kind_of(type(value)) is None
+        if is_file and (_LOCAL.may_be_abandoned or id(value) in outside):
             refuse("an open file is passed to code that is not converted")
 
 
-#: Names of methods that make no change that could not be undone.
+#: Names of methods that make no lasting change. A lock that the function acquires is released when it is traced.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
-          "hexdigest", "throw"}  # fmt: skip
+          "hexdigest", "throw", "acquire", "release"}  # fmt: skip
 
 
 # Audit events of Python, for files and processes.
@@ -139,11 +163,14 @@ def _event(event, arguments):
         refuse(f"this calls `{event}`")
 
 
-def _is_import():
-    """Returns whether converted code, or code that it calls, is importing a module."""
+def _is_import_or_finalizer():
+    """Returns whether converted code, or code that it calls, is importing a module or finalizing an object."""
     frame = sys._getframe(2)
     while frame is not None and not spans.is_converted_text(frame.f_code.co_filename):
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or code.co_name == "__del__":
+            return True
+        if code.co_name == "__call__" and code.co_filename == weakref.__file__:  # `weakref.finalize`
             return True
         frame = frame.f_back
     return False

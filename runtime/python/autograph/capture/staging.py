@@ -1,7 +1,9 @@
 """The state of a trace: its record, the current values of tensors, and the captures of tensors and numbers from outside."""
 
 import math
+import sys
 import threading
+import warnings
 import weakref
 from contextlib import contextmanager
 
@@ -151,12 +153,14 @@ class Staging:
         self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
         self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
         self.calls = 0  # the number of active calls of converted functions
+        self.iterated = []  # the lists over which loops that run in Python iterate
         self.open_calls = {}  # code -> its active calls, outermost first
         self.recursive = dict(recursive)  # code of a recursive function -> whether numbers in its arguments are staged
         self.formatted = []  # (operand, format) of each value in a string; a placeholder in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.merged_dictionaries = []  # (dictionary, its items, mark): those that are shared on some paths only (`sharing.py`)
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
+        self.stdout, self.filters = sys.stdout, warnings.filters  # before the function replaces them
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
         self.assumptions = set()  # the messages of assertions that check assumptions
@@ -187,7 +191,7 @@ class Staging:
         self.leaf_sources = set()  # captures of leaves on which a gradient of the graph depends
         self.outer_lists = None  # the lists from outside of the function (`tracing/outer_lists.py`)
         self.is_paused = False  # whether the trace is paused, and Python runs code (`pausing.py`)
-        self.changed_while_paused = set()  # spans of the code that has changed Python state while the trace was paused
+        self.changed_while_paused = set()  # keys of the blocks that have changed Python state while the trace was paused
         self.random_after = None  # the state of torch's generator after such code has drawn numbers from it
 
     # Nodes.
@@ -425,7 +429,7 @@ class Staging:
     def require(self, flag, message):
         """Records an assertion that the graph needs but Python does not. With a fallback, Python runs the call if the
         assertion fails."""
-        if permanent.are_refused():
+        if permanent.may_abandon():
             self.assumptions.add(message)
         self.emit(ASSERT, [flag, message], [])
 

@@ -4,7 +4,9 @@ returns the objects that this object refers to."""
 import enum
 import functools
 import sys
+import threading
 import types
+import weakref
 
 import torch
 
@@ -107,12 +109,17 @@ def _container(objects, container, born):
 
 def _opaque(objects, value, born):
     kind = contents.kind_of(type(value))
-    if born == 0 and not kind.restores and permanent.are_refused():
+    if born == 0 and not kind.restores and permanent.may_abandon():
         permanent.refuse(f"the function can change {kind.describe(value)} from outside")
     entry = heap.Opaque(Contents(value, kind))
     objects.add((id(value), None), entry, born)
     inner = list(entry.children())
     return inner if type(value).__module__ in LIBRARIES else [*inner, *watch_object(objects, value, born)]
+
+
+def _noted(objects, value, born):
+    """Notes that an object exists whose state is unknown (`permanent.py`)."""
+    return []
 
 
 def watch_object(objects, value, born):
@@ -186,20 +193,23 @@ def _python_module(objects, module, born):
 
 
 def _is_user_class(kind):
-    root = str(kind.__module__).partition(".")[0]
-    return root not in LIBRARIES and root not in _NOT_STATE and not issubclass(kind, enum.Enum)
+    return _root(kind) not in (*LIBRARIES, *_NOT_STATE) and not issubclass(kind, enum.Enum)
+
+
+def _root(kind):
+    return str(kind.__module__).partition(".")[0]
 
 
 @functools.lru_cache(maxsize=None)
 def slots_of(kind):
-    """Returns the slots of a class by name. Classes written in C, such as `types.SimpleNamespace`, may have a member
-    `__dict__`, which is not a slot: it holds the attributes."""
+    """Returns the slots of a class by name. Members of classes written in C, such as `datetime.timedelta.days`, are not
+    slots, and may not be assignable."""
     return {
         name: member
         for base in reversed(kind.__mro__)
-        if base.__module__.partition(".")[0] not in LIBRARIES
+        if "__slots__" in base.__dict__ and base.__module__.partition(".")[0] not in LIBRARIES
         for name, member in base.__dict__.items()
-        if isinstance(member, types.MemberDescriptorType) and name != "__dict__"
+        if isinstance(member, types.MemberDescriptorType)
     }
 
 
@@ -239,13 +249,18 @@ def watcher_of(kind):
         return _opaque
     if issubclass(kind, (tuple, frozenset)):
         return _immutable
-    if issubclass(kind, torch.optim.Optimizer) or kind.__module__ in _STATEFUL:
+    if issubclass(kind, (torch.optim.Optimizer, *_WITH_ATTRIBUTES)) or kind.__module__ in _STATEFUL:
         return watch_object
-    return watch_object if _is_user_class(kind) and (kind.__dictoffset__ or slots_of(kind)) else None
+    if _is_user_class(kind) and (kind.__dictoffset__ or slots_of(kind)):
+        return watch_object
+    return _noted if permanent.is_opaque(kind) and _root(kind) not in LIBRARIES else None
 
 
 #: The watchers of objects that do not allow replacing a list that they hold.
 FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module)
+
+#: Classes of the standard library whose objects have state of the program in attributes.
+_WITH_ATTRIBUTES = (threading.local, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 #: Modules of libraries whose objects a training step changes.
 _STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")

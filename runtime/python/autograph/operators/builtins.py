@@ -2,6 +2,7 @@
 
 import builtins
 import operator
+import sys
 
 import torch
 
@@ -22,7 +23,7 @@ def contains(container, item):
     """`item in container`."""
     if isinstance(container, str):
         item = texts.plain(current(), item)
-    return item in container
+    return container.contains(item) if isinstance(container, List) else item in container
 
 
 def len_(value):
@@ -200,6 +201,8 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
         return print(*objects, sep=sep, end=end, file=file, flush=flush)
     if file is not None:
         raise StagingError("`print` to a file cannot be staged", spans.current())
+    if sys.stdout is not staging.stdout:
+        raise StagingError("`print` cannot be staged where the function has replaced `sys.stdout`", spans.current())
     parts = [
         staging.operand(part)
         if is_staged(part) or isinstance(part, torch.Tensor)

@@ -106,8 +106,9 @@ def call(f, args, keywords):
         if f.__name__ == "format" and type(f.__self__) is str:
             return formats.formatted(f.__self__, args, keywords)
         if permanent.are_refused():
-            permanent.check_call(f)
-            permanent.check_arguments(args, keywords)
+            outside = _outside(staging)
+            permanent.check_call(f, outside)
+            permanent.check_arguments(args, keywords, outside)
         if outcomes.is_item(f):
             args, keywords = _with_plain_strings(f, args, keywords)
             return outcomes.integer(f(*args, **keywords))
@@ -116,6 +117,10 @@ def call(f, args, keywords):
     if isinstance(method, types.FunctionType):
         return _enter(method, (f, *args), keywords)
     return _called(f, args, keywords)
+
+
+def _outside(staging):
+    return frozenset() if staging is None else staging.outside
 
 
 def _called(f, args, keywords):
@@ -234,7 +239,7 @@ def _enter(f, args, keywords):
         if not converter.is_of_this_package(f):
             _refuse_nodes(f, args, keywords)
     if converted is None and permanent.are_refused():
-        permanent.check_arguments(args, keywords)
+        permanent.check_arguments(args, keywords, _outside(staging))
     if staging is not None and converted is None:
         staging.objects.unseen(f)
         _note_unseen(staging, args, keywords)

@@ -5,13 +5,15 @@ also becomes a loop of the graph if it has many iterations and its body works wi
 `itertools.count()` if only a run knows when it ends. All other loops are unrolled.
 """
 
+import gc
 import itertools
 import re
 import sys
+from contextlib import contextmanager
 
 import torch
 
-from ..capture import profile, scalars
+from ..capture import contents, profile, scalars
 from ..capture.staging import current, is_condition, is_staged
 from ..conversion import spans
 from ..errors import StagingError, Unroll
@@ -23,6 +25,7 @@ from .carry import Carry, require_first_iteration
 from .if_exp import and_
 from .if_stmt import staged_if
 from .regions import condition, decided_on_error, variables
+from .values import List
 
 #: A loop of known length with at most this many iterations is unrolled.
 MAX_UNROLLED = 16
@@ -46,8 +49,28 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
                     return None
                 staging.unrolled.add(body.__code__)
                 iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
-    _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, execution)
+    with _iterated(staging, iter_):
+        _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, execution)
     return None
+
+
+@contextmanager
+def _iterated(staging, iter_):
+    """Notes the lists over which a loop iterates, also by way of `enumerate`, `zip` and other iterators."""
+    before, pending = None if staging is None else staging.iterated, [iter_]
+    if staging is not None:
+        staging.iterated = list(before)
+    while staging is not None and pending:
+        value = pending.pop()
+        if isinstance(value, List):
+            staging.iterated.append(value)
+        elif type(value) is tuple or contents.kind_of(type(value)) is contents.ITERATORS:
+            pending += gc.get_referents(value)  # `zip` holds a tuple of iterators
+    try:
+        yield
+    finally:
+        if staging is not None:
+            staging.iterated = before
 
 
 def _graph_iterable(staging, iter_, body):

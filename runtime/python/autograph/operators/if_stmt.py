@@ -87,7 +87,7 @@ def _merge(staging, index, name, blocks, init):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found):
+    if specs.promotes(*found) or specs.changes_number(*found):
         regions.restart_decided(staging)
     return specs.checked_merge(name, *found, "in the branches")
 

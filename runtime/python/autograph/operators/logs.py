@@ -22,7 +22,7 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
     if staging is None and location is not None and not (exc_info or stack_info or stacklevel > 1):
         _write(logger, level, message, args, location, None, extra)
         return None
-    if staging is None or permanent.are_refused():
+    if staging is None or permanent.may_abandon():
         options = {"exc_info": exc_info, "extra": extra, "stack_info": stack_info, "stacklevel": stacklevel + 2}
         return logger.log(level, message, *args, **options)
     if exc_info or stack_info:
@@ -33,7 +33,7 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
         python_calls.note_message(_key(logger, level, message, args))
         _write(logger, level, message, args, location, staging.name, extra)
 
-    _record(staging, write, (message, *args))
+    record(staging, write, (message, *args))
     return None
 
 
@@ -49,7 +49,7 @@ def _key(logger, level, message, args):
     return logger.name, level, str(message), repr(args)
 
 
-def _record(staging, write, values):
+def record(staging, write, values):
     """Calls `write(*values)` in each run."""
     values, structure = pytree.tree_flatten(regions.with_plain_lists(values))
     values = [_described(staging, value) for value in values]

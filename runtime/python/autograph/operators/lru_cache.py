@@ -24,7 +24,7 @@ def call(staging, f, args, keywords):
     while tracing: the function would use a value of the trace, or it has raised an exception."""
     if not _can_be_used(staging, f, args, keywords):
         return None
-    with permanent.allowed(), Paused(f"`{f.__name__}`, which has a cache,"):
+    with permanent.allowed(), Paused(f"`{f.__name__}`, which has a cache,", is_once=False):
         try:
             with staging.attempt():
                 result = f(*args, **keywords)

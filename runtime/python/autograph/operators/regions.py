@@ -411,6 +411,9 @@ def store_cell(staging, cell, spec, values):
         return
     value = build(staging, spec, values)
     if isinstance(cell, List):
+        if value.value is not None and any(cell is items for items in staging.iterated):
+            message = "this adds or removes items of a list on some paths only, in a loop over this list"
+            raise StagingError(f"{message}\nhelp: loop over a copy, `list(items)`", spans.current())
         cell._changing()
         cell.restore(value.state())
     else:

@@ -223,6 +223,14 @@ def promotes(a, b):
     return isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.dtype != b.type.dtype
 
 
+def changes_number(a, b):
+    """Returns whether two specs have numbers of different kinds, so that the join converts one of them."""
+    if isinstance(a, Tree) and isinstance(b, Tree):
+        return any(map(changes_number, a.children, b.children))
+    kinds = number_kind(a), number_kind(b)
+    return None not in kinds and kinds[0] != kinds[1]
+
+
 def changes_kind(a, b):
     """Returns whether two specs have numbers of different kinds, or a number and a tensor, so that the join converts one of
     them."""
@@ -233,9 +241,13 @@ def changes_kind(a, b):
 
 
 def number_kind(spec):
+    """Returns the type of a number; None for anything else. A constant of another class, such as a member of an `IntEnum`,
+    is an object: a number of the graph would not have its class."""
     if isinstance(spec, Number):
         return spec.kind
-    return scalars.kind_of(spec.value) if isinstance(spec, Constant) else None
+    if not isinstance(spec, Constant) or type(spec.value).__module__ not in ("builtins", "torch", "numpy"):
+        return None
+    return scalars.kind_of(spec.value)
 
 
 def staged(spec):

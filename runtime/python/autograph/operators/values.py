@@ -7,6 +7,7 @@ They are in one module with `List`, because lists contain values and are values.
 import itertools
 import operator
 from contextlib import contextmanager
+from copy import deepcopy
 
 import torch
 
@@ -44,6 +45,10 @@ def _active(staging):
     if staging is None:
         raise StagingError(USED_WHILE_PAUSED, spans.current())
     return staging
+
+
+#: The operations of `list_search.py` by name, which is above this module.
+SEARCHES = {}
 
 
 class List(list):
@@ -131,6 +136,22 @@ class List(list):
         if self.value is None and not is_staged(index):
             return super().__getitem__(index)
         return self.at(index)
+
+    def contains(self, item):
+        """`item in self`, which may be a staged boolean."""
+        return list.__contains__(self, item) if self.value is None else SEARCHES["contains"](self, item)
+
+    def count(self, item):
+        return super().count(item) if self.value is None else SEARCHES["count"](self, item)
+
+    def index(self, item, *bounds):
+        if self.value is not None and not bounds:
+            return SEARCHES["index"](self, item)
+        return list.index(self._plain(), item, *bounds)
+
+    def _plain(self):
+        """Returns the items as an ordinary list, for code that needs their number."""
+        return list(iter(self)) if self.value is not None else self
 
     @contextmanager
     def changed_from_outside(self, f):
@@ -240,6 +261,13 @@ class List(list):
         self.value, item = staging.emit(LIST_POP, [self.value, number(staging, index)], types)
         return build(staging, self.spec.element, iter([item]))
 
+    def remove(self, item):
+        self._changing()
+        if self.value is None:
+            return super().remove(item)
+        self.pop(self.index(item))
+        return None
+
     def __setitem__(self, index, item):
         staging = self._changing()
         if self.value is None and not is_staged(index):
@@ -307,6 +335,15 @@ class List(list):
     def copy(self):
         return List(list.__iter__(self)) if self.value is None else List.staged(self.value, self.spec)
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo):
+        if self.value is not None:
+            return self.copy()
+        memo[id(self)] = result = List()
+        list.extend(result, [deepcopy(item, memo) for item in list.__iter__(self)])
+        return result
+
     def __delitem__(self, index):
         if self.value is None and not is_staged(index):
             self._changing()
@@ -361,8 +398,20 @@ def _in_python(name):
     return changed
 
 
-for _name in ("remove", "__imul__"):
-    setattr(List, _name, _in_python(_name))
+def _of_plain(name):
+    method = getattr(list, name)
+
+    def read(self, *args):
+        args = [arg._plain() if isinstance(arg, List) else arg for arg in args]
+        return method(self._plain(), *args)
+
+    read.__name__ = name
+    return read
+
+
+setattr(List, "__imul__", _in_python("__imul__"))
+for _name in ("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__reversed__"):
+    setattr(List, _name, _of_plain(_name))
 
 
 def number(staging, index):

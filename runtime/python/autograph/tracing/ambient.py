@@ -5,7 +5,7 @@ default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDN
 default device, modes, transforms, and the rank among the processes of torch.distributed follow here; they are seldom
 active."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch.autograd import forward_ad
@@ -32,15 +32,16 @@ def key():
 
 
 @contextmanager
-def kept():
-    """Restores the settings and the random number generator at the end of this block. Raises an error if the block has
-    changed a setting, because runs of its graph would not change it."""
+def kept(restores_random, span):
+    """Restores the settings, and optionally the random number generator, at the end of this block. Raises an error at
+    `span` if the block has changed a setting, because runs of its graph would not change it."""
     before, grad, dtype = key(), torch.is_grad_enabled(), torch.get_default_dtype()
     try:
-        with torch.random.fork_rng():
+        with torch.random.fork_rng() if restores_random else nullcontext():
             yield
         if key() != before:
-            raise StagingError("this changes a setting of torch, which a graph cannot do")
+            message = "this function changes a setting of torch, which a graph cannot do"
+            raise StagingError(f"{message}\nhelp: change the setting in a `with` block, or outside", span)
     finally:
         torch.set_grad_enabled(grad)
         if torch.get_default_dtype() != dtype:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from ..capture import permanent
 from ..errors import Refuted
 from ..record.ops import ASSERT
 from ..record.queries import called_for_effects, has_random, without_effects
@@ -45,7 +46,8 @@ def computed(staging, flag):
 def _ran(staging, graph, exceptions):
     """Runs a graph for the arguments of this call. Returns its results."""
     plan = graph.compile(staging.callbacks, exceptions)
-    return plan.run([capture.tensor for capture in staging.captures_in_order()])
+    with permanent.allowed():
+        return plan.run([capture.tensor for capture in staging.captures_in_order()])
 
 
 @contextmanager

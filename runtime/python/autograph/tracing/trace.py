@@ -3,7 +3,7 @@
 import functools
 import inspect
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import torch
 
@@ -85,7 +85,7 @@ class Trace:
         while True:
             try:
                 again = recursive, unrolled, draws, decisions, catches, refuted, unreached
-                with scalars.python_numbers(), nullcontext() if python_calls is None else trial():
+                with scalars.python_numbers(), without_lasting_changes(self.is_trial, span_of(python_function)):
                     return self._trace(python_function, args, kwargs, changing, unknown, optimizers, *again, python_calls or {})
             except RandomStateChanged:
                 draws = True
@@ -460,9 +460,10 @@ REMEDY = "help: move calls of Python, such as `ag.py_function` and collectives, 
 
 
 @contextmanager
-def trial():
-    """In this block, a change that a trace cannot undo raises an error."""
-    with permanent.refused(), ambient.kept():
+def without_lasting_changes(is_trial, span):
+    """In this block, a change that runs of the graph would not repeat raises an error. `is_trial`: the trace may be
+    abandoned, so it also restores the random number generators. `span` is the function that is traced."""
+    with permanent.refused(is_trial), ambient.kept(is_trial, span):
         yield
 
 
