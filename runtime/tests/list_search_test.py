@@ -142,3 +142,45 @@ def test_a_loop_over_a_list_that_it_changes_below_a_condition():
         return items
 
     assert "in a loop over this list" in refusal(f, t(1, 2, 3))
+
+
+def items_that_are_lists():
+    buckets = [[], [7]]
+
+    def f(x):
+        for value in x:
+            if value > 0:
+                buckets[int(value) % 2].append(int(value))
+        last = buckets[0 if x[0] > 0 else 1]
+        last.append(9)
+        return len(buckets[0]), last
+
+    return f, lambda: buckets
+
+
+def items_that_are_dictionaries():
+    def f(x):
+        rows = [{"a": 1}, {"a": 2}]
+        rows[0 if x[0] > 0 else 1]["a"] = 9
+        return rows
+
+    return f
+
+
+@pytest.mark.parametrize("make", [items_that_are_lists, items_that_are_dictionaries])
+def test_a_change_of_an_item_at_a_staged_index(make):
+    """The index is decided for the call, because the item of the graph would be a copy."""
+    assert_same_state(make, [x for (x,) in CALLS])
+
+
+def test_a_change_of_an_item_of_a_list_of_the_graph():
+    def f(x):
+        pairs = []
+        for value in x:
+            if value > 0:
+                pairs.append([value])
+        for pair in pairs:
+            pair.append(1.0)
+        return pairs
+
+    assert "an item that is changed later" in refusal(f, t(1, 2, 3))

@@ -159,6 +159,7 @@ class Staging:
         self.formatted = []  # (operand, format) of each value in a string; a placeholder in the string contains its index
         self.outside = frozenset()  # ids of objects that existed before the trace
         self.merged_dictionaries = []  # (dictionary, its items, mark): those that are shared on some paths only (`sharing.py`)
+        self.copied_dictionaries = []  # (dictionary, its items, mark): copies of items of lists (`values.py`)
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
         self.stdout, self.filters = sys.stdout, warnings.filters  # before the function replaces them
         self.drawn = {}  # id -> a random number generator that the graph uses

@@ -16,7 +16,7 @@ from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import Decide, StagingError
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -55,7 +55,7 @@ class List(list):
     """A list of converted code. While `value` is None it is an ordinary list. Otherwise its items are in the graph:
     `value` is the list, and `spec` its type."""
 
-    __slots__ = ("value", "spec", "depth", "is_outer", "merged", "number", "__weakref__")
+    __slots__ = ("value", "spec", "depth", "is_outer", "merged", "copied", "number", "__weakref__")
 
     #: Numbers the lists in the order in which they are created.
     numbers = itertools.count()
@@ -66,6 +66,7 @@ class List(list):
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
         self.merged = ()  # `Merged` marks (`sharing.py`): two variables hold this list on some paths only
+        self.copied = None  # the `ItemOf` mark of a list that is a copy of an item
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -93,6 +94,8 @@ class List(list):
         if staging is not None:
             for mark in self.merged:
                 mark.refuse_change(self)
+            if self.copied is not None:
+                self.copied.refuse_change(staging)
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
@@ -196,6 +199,10 @@ class List(list):
         """`self[index]`. If a list of the graph cannot hold the items, a staged index is decided for the arguments of the
         call."""
         staging = _active(current())
+        if self.value is None and spans.current() in staging.decisions and not isinstance(index, slice):
+            decided = staging.decided_number(number(staging, index))
+            if decided is not None:
+                return list.__getitem__(self, decided)
         try:
             with staging.attempt():
                 value, spec = self.in_graph()
@@ -212,6 +219,7 @@ class List(list):
         got = staging.emit(LIST_GET, [value, number(staging, index)], spec.element.types)
         item = build(staging, spec.element, iter(got))
         hold(staging, item)
+        _mark_item(staging, item, ItemOf(spans.current(), self.value is None and not staging.depth and staging.allows_decisions))
         return item
 
     # Changing.
@@ -412,6 +420,43 @@ def _of_plain(name):
 setattr(List, "__imul__", _in_python("__imul__"))
 for _name in ("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__reversed__"):
     setattr(List, _name, _of_plain(_name))
+
+
+class ItemOf:
+    """Marks a list or dictionary that stands for the item at a staged index of a list: it is a copy, so its changes would be
+    lost. `may_decide`: the index can be decided instead."""
+
+    __slots__ = ("span", "may_decide")
+
+    def __init__(self, span, may_decide):
+        self.span = span
+        self.may_decide = may_decide
+
+    def refuse_change(self, staging):
+        if self.may_decide and staging.is_replayable():
+            raise Decide(self.span)
+        message = "this takes an item that is changed later, at an index that is only known when the graph runs"
+        raise StagingError(f"{message}\nhelp: assign the new item: `items[i] = new`", self.span)
+
+
+def check_dictionaries(staging):
+    """Restarts or ends the trace if a dictionary that is a copy of an item has been changed."""
+    for dictionary, items, mark in staging.copied_dictionaries:
+        if list(items) != list(dictionary) or any(items[key] is not dictionary[key] for key in items):
+            mark.refuse_change(staging)
+
+
+def _mark_item(staging, item, mark):
+    if isinstance(item, List):
+        item.copied = mark
+        inner = list.__iter__(item)
+    elif isinstance(item, dict):
+        staging.copied_dictionaries.append((item, dict(item), mark))
+        inner = item.values()
+    else:
+        inner = item if isinstance(item, tuple) else ()
+    for part in inner:
+        _mark_item(staging, part, mark)
 
 
 def number(staging, index):
