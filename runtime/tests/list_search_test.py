@@ -59,6 +59,25 @@ def test_searches_for_tensors():
     assert_same(f, *CALLS)
 
 
+def test_reductions_of_numbers():
+    def f(x):
+        found = selected(x)
+        values = [7.5]
+        for value in x:
+            if value > 0:
+                values.append(value.item() * 2)
+        extremes = max(values), min(values), max(found) if found else None
+        ordered = values.copy()
+        ordered.sort(reverse=True)
+        ordered.append(1.0)
+        extremes = *extremes, ordered
+        return sum(found), sum(found, 10), sum(values) / len(values), extremes, any(found), all(found), sorted(values)
+
+    assert_same(f, *CALLS)
+    with pytest.raises(ValueError, match="max.* empty"):
+        ag.function(lambda x: max(selected(x)))(CALLS[3][0])
+
+
 def test_an_item_that_is_missing():
     def f(x):
         found = selected(x)

@@ -16,7 +16,7 @@ from ..record.types import BOOL, FLOAT, INT
 from . import attributes, outcomes, python_calls, ranges, regions
 from .if_exp import either, selected
 from .overloads import OVERLOADS
-from .values import List
+from .values import LIST_LOOPS, List
 
 
 def contains(container, item):
@@ -111,6 +111,8 @@ def _extreme(function, args, kwargs):
     if len(args) == 1:
         if is_staged_tensor(args[0]) and args[0].dim() == 1:
             return args[0].amax() if function is max else args[0].amin()
+        if isinstance(args[0], List) and args[0].holds_numbers():
+            return LIST_LOOPS["extreme"](args[0], function, lambda a, b: _better(function, a, b))
         if isinstance(args[0], List) and args[0].value is not None:
             stacked = torch.stack(args[0])
             return stacked.amax(0) if function is max else stacked.amin(0)
@@ -142,6 +144,8 @@ def sum_(values, start=0):
         if values.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return values.sum(0) + start if not (type(start) is int and start == 0) else _python_sum(values)
+    if isinstance(values, List) and values.holds_numbers():
+        return LIST_LOOPS["sum"](values, start)
     if isinstance(values, List) and values.value is not None:
         return torch.stack(values).sum(0) + start
     total = start
@@ -175,6 +179,8 @@ def _quantified(function, op, values):
                 f"`{name}` needs a tensor of one dimension; this one has {values.dim()}", spans.current()
             )
         return bool_(getattr(values, name)())
+    if isinstance(values, List) and values.holds_numbers():
+        return LIST_LOOPS[name](values)
     if isinstance(values, List) and values.value is not None:
         return bool_(getattr(torch.stack(values), name)())
     found = None

@@ -47,8 +47,8 @@ def _active(staging):
     return staging
 
 
-#: The operations of `list_search.py` by name, which is above this module.
-SEARCHES = {}
+#: The operations of `list_loops.py` by name, which is above this module.
+LIST_LOOPS = {}
 
 
 class List(list):
@@ -142,17 +142,21 @@ class List(list):
 
     def contains(self, item):
         """`item in self`, which may be a staged boolean."""
-        return list.__contains__(self, item) if self.value is None else SEARCHES["contains"](self, item)
+        return list.__contains__(self, item) if self.value is None else LIST_LOOPS["contains"](self, item)
 
     def count(self, item):
-        return super().count(item) if self.value is None else SEARCHES["count"](self, item)
+        return super().count(item) if self.value is None else LIST_LOOPS["count"](self, item)
 
     def index(self, item, *bounds):
         if self.value is not None and not bounds:
-            return SEARCHES["index"](self, item)
-        return list.index(self._plain(), item, *bounds)
+            return LIST_LOOPS["index"](self, item)
+        return list.index(self.plain(), item, *bounds)
 
-    def _plain(self):
+    def holds_numbers(self):
+        """Returns whether this is a list of numbers in the graph."""
+        return self.value is not None and isinstance(self.spec.element, specs.Number)
+
+    def plain(self):
         """Returns the items as an ordinary list, for code that needs their number."""
         return list(iter(self)) if self.value is not None else self
 
@@ -390,6 +394,7 @@ class List(list):
             self._into_graph()
             self.value, self.spec = other.value, other.spec
         else:
+            self.value = self.spec = None
             super().__setitem__(slice(None), list(other))
 
 
@@ -410,8 +415,8 @@ def _of_plain(name):
     method = getattr(list, name)
 
     def read(self, *args):
-        args = [arg._plain() if isinstance(arg, List) else arg for arg in args]
-        return method(self._plain(), *args)
+        args = [arg.plain() if isinstance(arg, List) else arg for arg in args]
+        return method(self.plain(), *args)
 
     read.__name__ = name
     return read

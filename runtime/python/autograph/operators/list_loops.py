@@ -1,9 +1,10 @@
-"""`item in items`, `items.count(item)` and `items.index(item)` for lists of the graph: loops of the graph."""
+"""Operations on lists of the graph that become loops of the graph: `item in items`, `count`, `index`, and for lists of
+numbers `sum`, `any`, `all`, `max` and `min`."""
 
 from .asserts import torch_check
 from .for_stmt import for_stmt
 from .if_exp import and_, if_exp, not_, or_
-from .values import SEARCHES
+from .values import LIST_LOOPS
 
 
 def contains(items, item):
@@ -25,6 +26,24 @@ def index(items, item):
     return _folded(items, -1, step)
 
 
+def total(items, start):
+    return _folded(items, start, lambda found, _, value: found + value)
+
+
+def is_any(items):
+    return _folded(items, False, lambda found, _, value: or_(lambda: found, lambda: not_(not_(value))))
+
+
+def are_all(items):
+    return _folded(items, True, lambda found, _, value: and_(lambda: found, lambda: not_(not_(value))))
+
+
+def extreme(items, function, better):
+    """`max` or `min`. `better(a, b)` returns the better one of two numbers."""
+    torch_check(ValueError, function)(items.length() > 0, lambda: f"{function.__name__}() arg is an empty sequence")
+    return _folded(items, items.at(0), lambda found, _, value: better(found, value))
+
+
 def _folded(items, initial, step):
     """Returns `initial` after `value = step(value, index, item)` for each item."""
     state = initial, 0
@@ -42,4 +61,6 @@ def _folded(items, initial, step):
     return state[0]
 
 
-SEARCHES.update(contains=contains, count=count, index=index)
+LIST_LOOPS.update(
+    contains=contains, count=count, index=index, sum=total, any=is_any, all=are_all, extreme=extreme
+)
