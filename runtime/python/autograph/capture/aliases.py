@@ -109,6 +109,7 @@ class Aliases:
         self.staging = staging
         self.journals = []
         self.held = weakref.WeakSet()
+        self.copied = weakref.WeakKeyDictionary()  # base -> `ItemOf` mark: its tensor is an item at a staged index, or its copy
         self.merged = weakref.WeakKeyDictionary()  # base -> `Merged` marks: two variables hold its tensor on some paths only
         self.abandoned = weakref.WeakSet()  # bases for the memory that tensors from outside had before `.data` was assigned
         self.shared = {}  # base whose `.data` was assigned -> weak reference to the view that has the same memory
@@ -145,6 +146,8 @@ class Aliases:
     def write(self, view, value):
         """Changes a tensor in place, and with it every view of the same storage."""
         if view.base in self.held:
+            if view.base in self.copied:
+                self.copied[view.base].refuse_change(self.staging)
             raise StagingError(HELD, spans.current())
         if view.base in self.abandoned:
             raise StagingError(ABANDONED, spans.current())

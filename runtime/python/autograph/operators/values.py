@@ -6,6 +6,7 @@ They are in one module with `List`, because lists contain values and are values.
 
 import itertools
 import operator
+import weakref
 from contextlib import contextmanager
 from copy import deepcopy
 
@@ -66,7 +67,7 @@ class List(list):
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
         self.merged = ()  # `Merged` marks (`sharing.py`): two variables hold this list on some paths only
-        self.copied = None  # the `ItemOf` mark of a list that is a copy of an item
+        self.copied = ()  # `ItemOf` marks, each with a weak reference to the copy: this list is an item or its copy
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -94,8 +95,9 @@ class List(list):
         if staging is not None:
             for mark in self.merged:
                 mark.refuse_change(self)
-            if self.copied is not None:
-                self.copied.refuse_change(staging)
+            for mark, copy in self.copied:
+                if copy is None or copy() is not None:
+                    mark.refuse_change(staging)
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
@@ -223,7 +225,12 @@ class List(list):
         got = staging.emit(LIST_GET, [value, number(staging, index)], spec.element.types)
         item = build(staging, spec.element, iter(got))
         hold(staging, item)
-        _mark_item(staging, item, ItemOf(spans.current(), self.value is None and not staging.depth and staging.allows_decisions))
+        mark = ItemOf(spans.current(), self.value is None and not staging.depth and staging.allows_decisions)
+        _mark(staging, item, mark)
+        if self.value is None:
+            reference = weakref.ref(item) if isinstance(item, (List, torch.Tensor)) else None
+            for original in list.__iter__(self):
+                _mark(staging, original, mark, reference)
         return item
 
     # Changing.
@@ -428,8 +435,8 @@ for _name in ("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", 
 
 
 class ItemOf:
-    """Marks a list or dictionary that stands for the item at a staged index of a list: it is a copy, so its changes would be
-    lost. `may_decide`: the index can be decided instead."""
+    """Marks the item at a staged index of a list, and the items that it may be. It is a copy, so it would not see changes of
+    these items, or vice versa. `may_decide`: the index can be decided instead."""
 
     __slots__ = ("span", "may_decide")
 
@@ -451,17 +458,22 @@ def check_dictionaries(staging):
             mark.refuse_change(staging)
 
 
-def _mark_item(staging, item, mark):
+def _mark(staging, item, mark, copy=None):
+    """Marks an item. If it is an original, `copy` is a weak reference to its copy, and the mark is valid while the copy
+    exists."""
     if isinstance(item, List):
-        item.copied = mark
+        item.copied = (*item.copied, (mark, copy))
         inner = list.__iter__(item)
     elif isinstance(item, dict):
         staging.copied_dictionaries.append((item, dict(item), mark))
         inner = item.values()
+    elif isinstance(item, torch.Tensor):
+        staging.aliases.copied[staging.view_of(item).base] = mark
+        inner = ()
     else:
         inner = item if isinstance(item, tuple) else ()
     for part in inner:
-        _mark_item(staging, part, mark)
+        _mark(staging, part, mark, copy)
 
 
 def number(staging, index):
