@@ -2,6 +2,7 @@
 is the same."""
 
 import collections
+import copy
 import decimal
 import fractions
 import json
@@ -116,3 +117,31 @@ def test_in_a_loop():
         return x
 
     assert_same(f, (t(1), torch.tensor(3)), (t(1), torch.tensor(2)))
+
+
+def test_numbers_in_numpy():
+    """Operators of NumPy's arrays use the number for this call, and those of its numbers are staged."""
+
+    def f(x):
+        n, v = int((x > 0).sum()), x.abs().sum().item()
+        a = np.ones(3)
+        b = a
+        a *= n
+        a += v
+        of_arrays = b.tolist(), (n * np.ones(2)).tolist(), (np.arange(3) < n).tolist(), np.add(a, n).tolist()
+        return of_arrays, float(np.float64(2) * v), int(n - np.int64(1)), x * (np.float32(3) > v)
+
+    assert_same(f, (t(1, 2, -3),), (t(1, 2, 3),), (t(-1, 2, -3),))
+    scaled = ag.function(lambda x: x * (np.float64(2) * x.sum().item()))
+    scaled(t(1)), scaled(t(3))
+    assert len(scaled.traces) == 1
+
+
+def test_identity_of_booleans_and_logarithms():
+    def f(x):
+        n = int((x > 0).sum())
+        is_many = n > 1
+        kinds = is_many is True, is_many is not True, is_many is False, n is True, x.sum() is True
+        return kinds, 5 if is_many is True else 6, math.log(n + 1, 2), math.log(n + 1), copy.copy(n)
+
+    assert_same(f, (t(1, 2, -3),), (t(1, 2, 3),), (t(-1, 2, -3),))

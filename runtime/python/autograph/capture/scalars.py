@@ -298,6 +298,23 @@ def _with_other_numbers(kind, name):
     return operate
 
 
+def _ufunc(number, ufunc, method, *inputs, out=None, **keywords):
+    """NumPy calls this for `np.float64(2) * n`, which is staged, and for `array * n`, which uses the staged number's value
+    for the arguments of this call."""
+    name = _OF_UFUNCS.get(ufunc.__name__)
+    if name is not None and method == "__call__" and all(hasattr(value, "item") or is_staged(value) for value in inputs):
+        if not any(getattr(value, "ndim", 0) for value in inputs) and out is None:
+            return getattr(operator, name)(*(value if is_staged(value) else value.item() for value in inputs))
+    inputs = [value.node.guard_int() if is_staged(value) else value for value in inputs]
+    return getattr(ufunc, method)(*inputs, out=out, **keywords)
+
+
+#: The names of NumPy's functions for Python's operators.
+_OF_UFUNCS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "power": "pow", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
+
 _NAMES = "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"
 _LEFT = {*(f"__{name}__" for name in _NAMES), "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 _RIGHT = {f"__r{name}__": f"__{name}__" for name in _NAMES}
@@ -314,6 +331,8 @@ _METHODS_OF_PYTHON = [
         if hasattr(kind, name)
     ),
     *((kind, "__getattr__", _attribute) for kind in _CLASSES.values()),
+    *((kind, "__array_ufunc__", _ufunc) for kind in _CLASSES.values()),
+    *((kind, "__copy__", lambda number: number) for kind in _CLASSES.values()),
     *((kind, "__format__", texts.format_number) for kind in _CLASSES.values()),
 ]
 

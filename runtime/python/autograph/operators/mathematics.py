@@ -38,4 +38,12 @@ _OF_MATH = (
 _NAMES_IN_TORCH = {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg"}
 _INTEGERS = ("floor", "ceil", "trunc")
 
+_log = _of_math("log")
+
+
+def _log_to_base(number, *base):
+    return _log(number) / _log(*base) if base else _log(number)
+
+
 OVERLOADS.update({getattr(math, name): _of_math(name) for name in _OF_MATH})
+OVERLOADS[math.log] = _log_to_base
