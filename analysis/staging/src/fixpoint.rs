@@ -46,15 +46,15 @@ pub use roots::is_unsupported;
 use crate::options::StagingOptions;
 use crate::value_flow::{Callable, PossibleCalls};
 
-/// Whether a function that certain calls reach is really staged.
+/// How certain it is that a function is staged if a certain call reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     Certain,
-    /// It is staged if there are objects of its class. It overrides a method that staged code of a base class calls on
-    /// `self`, and its class inherits this code.
+    /// The function overrides a method that staged code of a base class calls on `self`, and its class inherits this
+    /// code. So it is staged if there are objects of its class.
     Inherited,
-    /// It may not be staged. It overrides such a method in a class that may not run the staged code of its base class, or
-    /// it is a method of a Keras model that the project only calls in eager code.
+    /// The function may never be staged: it overrides such a method, but its class may not inherit that code; or it is
+    /// a method of a Keras model that the project calls in eager code only.
     Uncertain,
 }
 

@@ -103,7 +103,7 @@ impl Solver<'_> {
             };
             match given.copied().or_else(named) {
                 Some(argument) if call.starred.is_none() => arguments.extend(argument),
-                // A default, a bound argument, or one in `*arguments` or `**arguments`.
+                // The parameter has its default, is bound, or receives an item of `*arguments` or `**arguments`.
                 _ => return self.edge(all, result),
             }
         }

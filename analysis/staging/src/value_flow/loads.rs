@@ -261,7 +261,7 @@ impl Solver<'_> {
         found
     }
 
-    /// Loads an attribute of the objects in which `__getattr__` of a class looks names up.
+    /// Loads an attribute that `__getattr__` of a class looks up in other objects.
     fn forward(&mut self, class: ClassId, name: u32, to: Cell, site: Site) {
         let method = self.name_id("__getattr__");
         let Some(method) = self.class_attribute(class, method) else { return };

@@ -58,7 +58,7 @@ impl Solver<'_> {
         })
     }
 
-    /// Follows the parts of a dotted name that are modules, but to whose names their packages bind other values:
+    /// Follows a dotted name of a module whose package binds the last part of this name to another value:
     ///
     /// ```python
     /// # pkg/backend/__init__.py; the package contains a module `numpy`, too

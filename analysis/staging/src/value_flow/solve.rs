@@ -49,7 +49,7 @@ pub(super) struct Solver<'a> {
     name_ids: FxHashMap<Name, u32>,
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
-    /// The methods that override a method of a class. The second part of the key: they are read from the class.
+    /// The methods that override a method of a class, by this method and the class from which it is read.
     pub(super) groups: FxHashMap<(ClassId, bool, u32), Cell>,
     /// The cell of each attribute of a receiver: see [`Self::bound`].
     pub(super) bound: FxHashMap<(Cell, Value), Cell>,

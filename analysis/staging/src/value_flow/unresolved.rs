@@ -138,8 +138,8 @@ impl Solver<'_> {
         })
     }
 
-    /// Assumes that unknown decorators return the functions that they decorate, and so do decorators of more functions
-    /// than a variable holds: a call of their results calls these functions. Returns whether this adds anything.
+    /// Assumes that unknown decorators return the functions that they decorate. The same is assumed of a decorator that
+    /// decorates more functions than a cell holds. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {

@@ -324,7 +324,7 @@ pub(super) struct Values {
     pub(super) list: OrderedSet<Value>,
     /// The number of values that have been propagated. They are the first values of `list`.
     pub(super) done: usize,
-    /// If the type of the variable is declared, the classes of whose objects it holds nothing but.
+    /// If the type of the variable is declared: the classes to which its objects must belong.
     pub(super) declared: Option<Box<[ClassId]>>,
     /// Whether a single value represents the cell, so that it may hold any number of values.
     pub(super) is_group: bool,

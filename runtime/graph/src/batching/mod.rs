@@ -126,7 +126,7 @@ impl<'a> Batching<'a> {
         self.has_batched.then(|| Batched { nodes: std::mem::take(&mut self.nodes), outputs, rows })
     }
 
-    /// Returns what a carried value is at the start of an iteration.
+    /// Returns the lane of a carried value at the start of an iteration.
     fn carried(&mut self, body: &Region, place: usize, start: &Operand) -> Option<Lane> {
         let param = body.params[1 + place];
         if body.results[place] == Operand::Value(param) {
@@ -151,7 +151,7 @@ impl<'a> Batching<'a> {
             _ => {}
         }
         let lanes = node.operands.iter().map(|operand| self.lane(operand)).collect::<Option<Vec<_>>>()?;
-        // Later nodes may append a tensor of each iteration to an empty list.
+        // Later nodes may append a batched tensor to an empty list, so the list is batched from the start.
         let is_empty_list = matches!(node.op, Op::ListNew) && lanes.is_empty();
         if is_empty_list && self.list(node, &lanes).is_some() {
             return Some(());

@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(function, *args, **kwargs):
-    """Explains what becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
+    """Reports an outcome for each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
     graph is run. The outcomes are:
 
     - `staged`: operations of the graph, or a condition or loop of the graph;

@@ -84,9 +84,9 @@ def is_of_library(kind):
 
 
 def unseen_members(kind):
-    """Returns the functions of a class that Python calls where a trace does not see it: operators, properties, context
-    managers, iterators. Leaves out the functions of base classes, `__call__`, which a trace sees, and generated methods
-    of data classes."""
+    """Returns the functions of a class whose calls a trace does not see, because Python calls them implicitly:
+    operators, properties, context managers, iterators. Leaves out `__call__`, functions of base classes, and generated
+    methods of data classes."""
     found = []
     for name, member in list(kind.__dict__.items()):
         is_special = name.startswith("__") and name.endswith("__") and name not in (*_NOT_IN_RUNS, "__call__")

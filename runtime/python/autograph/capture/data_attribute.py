@@ -34,7 +34,7 @@ def assign(staging, tensor, other):
 
 
 def shares_with(staging, base):
-    """Returns the capture of the tensor from outside whose memory was assigned to `base.data`; None if the memory is
-    not that of such a tensor."""
+    """Returns the capture of the tensor from outside whose memory was assigned to `base.data`; None if no such memory
+    was assigned."""
     source = staging.aliases.shared[base]()
     return None if source is None or source.chain else source.base.source

@@ -79,8 +79,8 @@ class Gradients:
         self.values[base] = gradient
 
     def add(self, base, gradient, is_reached=True):
-        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros. `is_reached` is
-        whether the output depends on the tensor, if the tensor was used."""
+        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros.
+        `is_reached` is whether the output depends on the tensor on the paths that use the tensor."""
         before = self.of(base)
         used = self.staging.uses.of(base) if base.was_leaf else True
         used = self.staging.both(used, is_reached)

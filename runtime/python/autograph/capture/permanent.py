@@ -105,7 +105,7 @@ def check_arguments(args, keywords):
             refuse("an open file is passed to code that is not converted")
 
 
-#: Names of methods that make no change that could not be undone.
+#: Names of methods that are always allowed: their changes, if any, can be undone.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
           "hexdigest", "throw"}  # fmt: skip
 

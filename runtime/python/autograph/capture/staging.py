@@ -421,8 +421,8 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def is_refuted(self, message):
-        """Returns whether the arguments of this call contradict the assumption with this message at the user's line
-        that is running."""
+        """Returns whether the arguments of this call contradict an assumption: the one with this message at the current
+        line of the user's code."""
         return (_assumption(message), spans.current()) in self.refuted
 
     def require(self, flag, message):
@@ -454,7 +454,7 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """Like `decided`, for a staged number."""
+        """Returns the value of a staged number under the same conditions as `decided`."""
         operand = number if isinstance(number, Value) else scalars.lower(self, number)
         if type(operand) in (int, float):
             return operand

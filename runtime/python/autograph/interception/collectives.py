@@ -199,7 +199,7 @@ def _with_autograd(staging, func, args, kwargs):
 
 
 def _waited(staging, func, args, kwargs):
-    """Returns the operand of `wait_tensor` unchanged: a node that waits for the collective already computes it."""
+    """Returns the operand of `wait_tensor` unchanged, because a node that waits for the collective already exists."""
     return args[0]
 
 

@@ -68,7 +68,7 @@ class _Replica:
         return ()
 
     def after_backward(self, staging, leaves):
-        """Averages the gradients after a backward pass that has computed those of `leaves`."""
+        """Averages the gradients of `leaves`, which a backward pass has computed."""
         ignored = getattr(self.module, "parameters_to_ignore", ())
         named = [(n, p) for n, p in self.module.module.named_parameters() if p.requires_grad and n not in ignored]
         found = {id(gradients.owner(staging, leaf)) for leaf in leaves}

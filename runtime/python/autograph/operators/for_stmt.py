@@ -241,8 +241,8 @@ def check_counters(staging):
 
 
 def _continues(extra_test, execution, count):
-    """Returns the condition on which a loop over an iterable with further elements continues after `count` iterations:
-    a staged boolean, or its assumed value."""
+    """Returns the condition for another iteration after `count` iterations, if the iterable has further elements: a
+    staged boolean, or its assumed value."""
     continues = extra_test is None or extra_test()
     if execution is None or execution.expected is None or not is_condition(continues):
         return continues

@@ -143,7 +143,7 @@ def _check_setters(names, get_state, set_state, state):
 
 
 class _Keep:
-    """Assigning this to an element of a tensor has no effect."""
+    """A value whose assignment to an element of a tensor has no effect."""
 
 
 KEEP = _Keep()

@@ -47,7 +47,8 @@ def run(trace, tensors, needed):
 
 
 def recorded(trace, needed):
-    """Returns what runs the graph for a `CachedCall` in which these inputs need a gradient; None if only `run` can."""
+    """Returns the object that runs the graph for a `CachedCall` in which these inputs need a gradient; None if only
+    `run` can run it."""
     return None if torch._C._are_functorch_transforms_active() else trace.gradient(_Recording, needed).recorded
 
 

@@ -212,7 +212,7 @@ class Trace:
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
-            if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
+            if staging.objects.only_grows(container):  # no result depends on its items; later calls may append to it
                 self.guards.skip(Items(container).key())
         self.guards.read()
         self.span = span_of(python_function)

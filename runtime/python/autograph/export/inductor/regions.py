@@ -55,7 +55,7 @@ class Region:
         self.inputs = [value for value in inputs if value not in defined]
 
     def _needed(self, nodes):
-        """Returns the nodes on which the results depend."""
+        """Returns the nodes on which the results of the region depend."""
         live, found = set(self.results), []
         for node in reversed(nodes):
             if any(output in live for output in node.outputs):
