@@ -54,7 +54,7 @@ pub struct BlockVariable {
     pub undefined: bool,
 }
 
-/// The ways in which control may leave a block.
+/// How control may leave a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
     /// Whether control may reach the end of the block or, in the body of a loop, a `continue` of that loop.

@@ -400,8 +400,8 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
         }
         if let Some(name) = self.attribute(expression).cloned() {
             if self.method == "__init__" {
-                // `self.sizes.append(3)` changes the value, so the initial value is not that at the end of the
-                // constructor.
+                // `self.sizes.append(3)` changes the value, so the attribute no longer has the assigned value at the
+                // end of the constructor.
                 let attribute = self.attributes.entry(name).or_default();
                 if !attribute.initial.contains(&Initial::Other) {
                     attribute.initial.push(Initial::Other);

@@ -13,7 +13,7 @@ use crate::view::{Place, View, contiguous};
 /// What a function contains that cannot run without libtorch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsupported {
-    /// An operation with the given name, for its operands.
+    /// An operation with this name, which the native tier does not support for its operands.
     Operation { name: Box<str>, span: Option<Span> },
     /// The result with this index.
     Result(usize),
