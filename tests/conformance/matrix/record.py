@@ -173,7 +173,8 @@ def why_invalid(runner, fault, faulty, marked, repaired):
     if fault.kind == "frozen":
         are_equal = [result["results"][0] == result["results"][1] for result in (broken, clean)]
         return "" if are_equal == [True, False] else f"equal results: {are_equal}"
-    # The results of a layer with random weights differ anyway, so the repaired program must not differ.
+    # With random weights, the results always differ. So a cell is valid only if the results of the repaired program do
+    # not.
     differ = [outcome(runner, files, eager=True).get("results") != result["results"]
               for files, result in ((faulty, broken), (repaired, clean))]
     return "" if differ == [True, False] else f"different results: {differ}"
