@@ -64,7 +64,8 @@ def check(seeds, kind, compare):
 
 
 def check_or_refused(seeds, kind, module, compare):
-    """Like `check`, for programs that may be refused at one of their lines. `compare` returns the message."""
+    """Calls `compare` with each program. A program may be refused at one of its lines; then `compare` returns the
+    message."""
     refused = []
 
     def compare_one(seed):

@@ -43,7 +43,7 @@ const BUILTINS: [&str; 13] = [
     "zip",
 ];
 
-/// Functions that apply another one to the leaves of a structure, with the position of the structure.
+/// Functions whose first argument is applied to the leaves of the structures in the other arguments.
 const MAPS: [&str; 4] =
     ["jax.tree.map", "jax.tree_util.tree_map", "keras.tree.map_structure", "tensorflow.nest.map_structure"];
 
@@ -158,7 +158,7 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
             !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
                 || parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        // The arguments of a call that may reach several functions may be meant for another one.
+        // If a call may reach several functions, its arguments may be meant for another of them.
         Source::CallSites if ctx.stage.several_callees => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }

@@ -259,7 +259,7 @@ impl Run<'_> {
         self.round_of(fixpoint, known, edited, &is_queried)
     }
 
-    /// Infers the types of functions that are possibly staged. The answers for the others remain valid.
+    /// Infers the types of functions that are possibly staged. The answers for all other functions remain valid.
     fn possible_round(
         &mut self,
         fixpoint: &Fixpoint,

@@ -56,7 +56,7 @@ impl Imports {
         self.modules.push(Name::new_static("tf_keras"));
     }
 
-    /// Like the function [`canonical`], but uses the version of Keras that the file chooses.
+    /// Returns the canonical form of a dotted name, with the version of Keras that the file chooses.
     pub fn canonical(&self, dotted: &str) -> Name {
         let name = canonical(dotted);
         if !self.legacy_keras {

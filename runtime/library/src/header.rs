@@ -102,7 +102,7 @@ fn table(declared: &str, addresses: &[String]) -> String {
     format!("    {declared}[] = {{{}}};\n", addresses.join(", "))
 }
 
-/// Returns the path of a value, if its C name is another one.
+/// Returns the path for a comment, if the C name of the value differs from it; otherwise an empty text.
 fn renamed(path: &str, name: &str) -> String {
     if path == name { String::new() } else { format!("`{path}`, ") }
 }

@@ -265,8 +265,8 @@ pub(super) struct PyCachedCall {
 
 #[pymethods]
 impl PyCachedCall {
-    /// - `call`: the arguments, the keyword arguments and their leaves, of the call that ran the trace. `None` is returned
-    ///   if they cannot be compared here, for example because an object has leaves itself.
+    /// - `call`: the arguments, the keyword arguments and the leaves of both, in the call that ran the trace. `None` is
+    ///   returned if they cannot be compared here, for example because an object has leaves itself.
     /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
     ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.

@@ -149,7 +149,7 @@ impl Value {
         }
     }
 
-    /// Returns what all `values` have in common.
+    /// Returns the most precise description that fits all `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,

@@ -249,7 +249,7 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// Returns what the function that a call enters returns: see [`Self::entered`].
+    /// Returns the result of the function that a call enters: see [`Self::entered`].
     fn entered_by(
         &self,
         call: &'a ast::ExprCall,
@@ -348,7 +348,7 @@ impl<'a> Flow<'_, '_, 'a> {
             }
             Expr::BinOp(operation) => of(&operation.left).max(of(&operation.right)),
             Expr::UnaryOp(operation) => of(&operation.operand),
-            // An element of an array, or of a tree of parameters, depends on what the whole depends on.
+            // An element depends on the same values as its array or its tree of parameters.
             Expr::Subscript(item) => {
                 let index = natural(&item.slice).and_then(|index| usize::try_from(index).ok());
                 let element = index.map_or(Dependence::None, |index| {

@@ -208,7 +208,7 @@ fn class_of_method<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Na
     Some(definitions.classes.get(entry.class?)?.qualname.clone())
 }
 
-/// Returns the name of the innermost function around another one.
+/// Returns the name of the innermost function around a function.
 #[salsa::tracked(returns(ref))]
 fn function_around<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Name> {
     let definitions = &file_index(db, function.document(db)).definitions;

@@ -148,8 +148,8 @@ fn helps_on_same_object(ctx: &FunctionContext) -> bool {
     false
 }
 
-/// Returns whether a value is certainly a Tensor. An item that a Tensor selects is one, whatever its container is: no
-/// Python container has Tensors of a graph as indices.
+/// Returns whether a value is certainly a Tensor. An item whose index is a Tensor is itself a Tensor, because Python
+/// containers do not have Tensors of a graph as indices.
 fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
     let is_tensor = |value: &Expr| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor);
     is_tensor(value)
@@ -264,8 +264,8 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether every other function of the file that uses this variable of the module is neither staged nor
-    /// empties containers. Otherwise, the Tensor may be used in the same graph only.
+    /// Returns whether no other function of the file that uses this variable of the module is staged or empties
+    /// containers. Such a function may use the Tensor in the same graph only.
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
