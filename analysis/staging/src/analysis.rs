@@ -44,7 +44,7 @@ pub struct RunCache {
     pub(crate) has_unknown: bool,
     /// The state after the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// For methods that were edited since the last run: the attributes that the method sets, for each round.
+    /// The attributes that methods set, for each round. Contains the methods that were edited since the last run.
     pub(crate) attributes: AttributesByRound,
 }
 
@@ -347,7 +347,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a document for the oracle. It contains the text if the document is edited.
+/// Returns a document for the oracle. `edited` is its new text if the document was edited.
 pub(crate) fn source(
     db: &Database,
     document: Document,

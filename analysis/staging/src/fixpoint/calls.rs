@@ -211,8 +211,8 @@ fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// Returns whether the file uses another framework than that of the dialect, and not that of the dialect. A call that
-/// resolves to such a file goes to a module that the program selects at run time.
+/// Returns whether the file uses other frameworks, but not the framework of the dialect. A call that resolves to such a
+/// file goes to a module that the program selects at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
     const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];

@@ -48,7 +48,8 @@ impl Solver<'_> {
         self.add(to, library);
     }
 
-    /// Returns a new cell such that its attribute `names` flows to `to`; `to` itself if there are no names.
+    /// Returns a new cell. The attribute `names` of its values flows to `to`. Returns `to` itself if there are no
+    /// names.
     fn start_of(&mut self, names: &[&str], to: Cell) -> Cell {
         names.iter().rev().fold(to, |to, name| {
             let from = self.new_cell();
