@@ -273,8 +273,8 @@ impl PyGraph {
         Ok(Self::from_graph(self.rewritten(passes)?))
     }
 
-    /// Returns the native programs of the graph after these passes over their steps, one step a line. They follow the
-    /// products that a pass over plans defers.
+    /// Returns the native programs of the graph after these passes, one step a line. If the passes include
+    /// `deferred-products`, the deferred products come first.
     fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
         let passes = named(&passes, lowering_pass)?;
         let graph = self.finished()?;
@@ -308,9 +308,9 @@ impl PyGraph {
         Ok(differentiable_results(entry, &inputs))
     }
 
-    /// Partitions a graph whose last results are gradients and whose last parameters are their seeds into a
-    /// forward and a backward graph. Also returns the indices of the parameters that the backward graph may
-    /// share memory with.
+    /// Partitions a graph into a forward and a backward graph. The last results of the graph are gradients, and its
+    /// last parameters are the seeds of the gradients. Also returns the indices of the parameters that the backward
+    /// graph may share memory with.
     fn partitioned(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
         let Partition { forward, backward, shared_params } = partition(&*self.finished()?, results, seeds)
             .ok_or_else(|| {

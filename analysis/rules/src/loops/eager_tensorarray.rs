@@ -108,7 +108,7 @@ enum Origin {
     Module,
 }
 
-/// Returns where the TensorArray that a definition binds is created; `None` if it is created in the graph.
+/// Returns the place that creates the TensorArray of a definition; `None` if the graph creates it.
 fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
     let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
     match definition.kind {
