@@ -545,7 +545,7 @@ TREE = {}
 
 
 def test_a_branch_that_moves_objects_from_outside_keeps_their_identity():
-    """After the calls, another name for the same object sees its changes."""
+    """If an object is changed after the calls, all names for the object show the change."""
 
     def swapped(x, k):
         if int(k) > 2:

@@ -121,7 +121,7 @@ pub struct ScopeTypes {
     pub rebound: Vec<(Name, AssumedType)>,
     /// The types of defaults that are not literals, such as `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
-    /// For each call of one of its parameters: the parameter, and the types of the arguments by position.
+    /// The calls of the function's parameters: for each call, the parameter and the types of the arguments by position.
     pub applied: Vec<(ParameterIndex, Vec<AssumedType>)>,
     /// The types of the parameters of its lambdas.
     pub lambdas: Vec<LambdaTypes>,

@@ -1,5 +1,5 @@
-//! Library functions that call functions of the user. For each of them: which of its arguments are such functions, and
-//! with which arguments it calls them.
+//! Library functions that call functions of the user. The table says which arguments of a library function are such
+//! functions, and with which arguments the library function calls them.
 //!
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`. `Dataset.map(f)` calls `f` with an element.
 //! `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as calls of `f`.

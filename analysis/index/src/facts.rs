@@ -28,7 +28,7 @@ impl Binding {
         }
     }
 
-    /// Returns the binding time of a value that has one binding time on some paths and the other on others.
+    /// Returns the binding time of a value whose binding time is `self` on some paths and `other` on the other paths.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,

@@ -79,8 +79,8 @@ impl Evidence {
     }
 }
 
-/// Returns whether the value that decides about a finding is a Tensor only because of unconfirmed assumptions about
-/// parameters, of this function or of the functions that call it.
+/// Returns whether the value that decides about a finding is a Tensor only if unconfirmed assumptions about parameters
+/// hold: parameters of this function, or of the functions that call it.
 pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     let of_parameter = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
         parameter.source == Source::CallSites

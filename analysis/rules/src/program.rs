@@ -128,7 +128,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the value to which a name is certainly bound where it is read, and the scope that binds it.
+    /// Returns the value that a name certainly has at the position `at`, and the scope that binds the name.
     pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }

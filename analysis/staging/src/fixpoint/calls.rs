@@ -84,8 +84,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Returns how the functions that a lambda calls are staged: as if the library that calls the lambda called them.
-    /// Returns `None` if the library's dialect is not enabled.
+    /// Returns how the functions that a lambda calls are staged: as if they were called by the library that calls the
+    /// lambda. Returns `None` if the library's dialect is not enabled.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         self.is_selected(lambda.dialect).then(|| Staged {
             depth: 0,

@@ -350,8 +350,8 @@ impl Fixpoint {
         }
     }
 
-    /// Returns the dialect that a file's configured roots have: the configured one if it is the only one, otherwise
-    /// that of the framework that the file imports.
+    /// Returns the dialect of a file's configured roots. If the configuration has exactly one dialect, it is this
+    /// dialect; otherwise it is the dialect of the framework that the file imports.
     pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
         if let [only] = self.options.dialects.as_slice() {
             return *only;

@@ -77,8 +77,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Lets the results of a function flow to the result of a call. If the function returns a parameter, the argument of
-    /// this call is returned, and not those of others.
+    /// Lets the results of a function flow to the result of a call. If the function returns a parameter, only the
+    /// argument of this call flows to its result, not the arguments of other calls.
     fn return_to(
         &mut self,
         result: Cell,

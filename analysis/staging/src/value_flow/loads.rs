@@ -329,8 +329,8 @@ impl Solver<'_> {
         self.add(to, Value::Function { document, function, bound: 1 });
     }
 
-    /// Returns whether reading an attribute with this value does more than bind it: the value is a property or a
-    /// descriptor, or a library function, which flows no further by itself.
+    /// Returns whether reading an attribute with this value does more than bind it. This is the case for a property, a
+    /// descriptor, and a library function, because a library function flows no further by itself.
     pub(super) fn is_evaluated(&self, value: Value) -> bool {
         match value {
             Value::Function { document, function, bound: 0 } => self.is_getter(document, function),

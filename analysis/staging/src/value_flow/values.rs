@@ -331,7 +331,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Restricts the cell to objects of these classes, in addition to those of earlier declarations.
+    /// Adds these classes to the declared classes of the cell, which then holds only objects of declared classes.
     pub(super) fn restrict(&mut self, classes: &[ClassId]) {
         let known = self.declared.iter().flatten();
         self.declared = Some(known.chain(classes).copied().collect());

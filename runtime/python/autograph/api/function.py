@@ -355,7 +355,8 @@ class Function(Lookup):
         return self._ran_in_python(reason, result)
 
     def _without(self, code):
-        """Discards all graphs: graphs must no longer call the function with this code, and some of them may call it."""
+        """Discards all graphs because some of them may call the function with this code, which graphs must no longer
+        call."""
         with TRACING:
             self._fallbacks.refuse_python_call(code)
             self._traces.clear()

@@ -1,16 +1,16 @@
 """Lists, dictionaries and tensors that two places share on some paths of the graph only.
 
 A place is a variable, an attribute or an item. After a staged condition or loop, each place that it assigns holds a new
-list or dictionary, which the graph has merged. So two places that hold the same object on some paths hold two objects
-afterwards, and a change of one of them would not change the other:
+list or dictionary, which the graph has merged. So two places that held the same object on some paths hold two separate
+objects afterwards, and a change of one object would not change the other:
 
     if x.sum() > 0:
         a = b          # on some paths, `a` and `b` are the same list
     a.append(x)        # also changes `b` on these paths
 
-If such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the
-call, or refused. If both are local variables, this happens only if one of the containers is changed while the other one
-exists.
+If one of the two places remains after the call, as an attribute does, the condition or loop is decided for the
+arguments of the call, or refused. If both places are local variables, it is decided or refused only if one of the two
+objects is changed while the other one exists.
 """
 
 import operator

@@ -450,9 +450,9 @@ def differentiable_outputs(trace, needed):
 
 
 def partitioned(trace, needed):
-    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. There are three reasons
-    for that: the trace computes gradients itself; saved values would be in returned lists; or a derivative is missing, which
-    is an error only when it is needed."""
+    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. It is built on
+    demand for one of three reasons: the trace computes gradients itself; saved values would be in returned lists; or a
+    derivative is missing, which is an error only when it is needed."""
     if has_gradient(trace.staging.record.entry):
         return None
     try:
