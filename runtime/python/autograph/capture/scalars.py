@@ -281,8 +281,9 @@ def _attribute(number, name):
 
 
 def _with_other_numbers(kind, name):
-    """Returns an operator that also accepts a complex number, and a staged number beside one of torch's own symbolic numbers.
-    For a complex number, it uses the staged number's value for the arguments of this call."""
+    """Returns an operator for two further cases: a staged number with a complex number, and a staged number with one of
+    torch's own symbolic numbers. With a complex number, the operator uses the staged number's value for the arguments
+    of this call."""
     method = getattr(kind, name)
 
     def operate(number, other):
