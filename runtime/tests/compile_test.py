@@ -236,7 +236,7 @@ print(*found)
 
 @pytest.mark.parametrize("seeds", [range(start, start + 25) for start in range(0, 100, 25)], ids=str)
 def test_random_programs(tmp_path, seeds):
-    """Programs with loops, branches, lists and numbers. Those that write to their arguments are refused."""
+    """Programs with loops, branches, lists and numbers. Programs that write to their arguments are refused."""
     compiled = 0
     for seed in seeds:
         module = load(tmp_path / f"program_{seed}.py", "import torch\n" + programs.Program(seed).text("function"))

@@ -21,8 +21,8 @@ pub enum PassedArgument {
     Spread(usize, &'static str),
     /// All positional arguments of the library function from this position on: `lax.cond(p, f, g, *operands)`.
     Rest(usize),
-    /// One slice along the first axis of an argument of the library function. If the argument is a tuple, so is the
-    /// slice.
+    /// One slice along the first axis of an argument of the library function. If the argument is a tuple, the slice is
+    /// a tuple too.
     Slice(usize, &'static str),
     /// One leaf of an argument that is a tree of containers: an array for `[(x, y), {"z": z}]`.
     Leaf(usize, &'static str),

@@ -77,8 +77,8 @@ declare_rule! {
 const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
-    // A Tensor that is stored and read in the same graph does not leak. Every root has its own graph, and so has the
-    // training step of a Keras model. The other methods of Keras run as part of such a graph.
+    // A Tensor that is stored and read in the same graph does not leak. Every root and the training step of a Keras
+    // model have a graph of their own. The other methods of Keras run as part of such a graph.
     let is_part = matches!(
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)

@@ -19,8 +19,8 @@ pub enum Unsupported {
     Result(usize),
 }
 
-/// Lowers a function to one segment. Its inputs are contiguous, and so are its outputs: one for each result of the
-/// function, in their order, and each in a tensor of its own.
+/// Lowers a function to one segment. Its inputs and outputs are contiguous. There is one output for each result of the
+/// function, in their order, and each output has a tensor of its own.
 pub fn whole(function: &Function) -> Result<Segment, Unsupported> {
     let life = liveness(function);
     let layouts = Layouts::default();

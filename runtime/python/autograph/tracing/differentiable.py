@@ -234,7 +234,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """Returns the outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
+    """Returns the outputs. The outputs at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
