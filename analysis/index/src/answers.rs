@@ -87,7 +87,8 @@ pub struct CallSite {
     /// Whether the caller is not the converted code itself, but Python (`__enter__` for a `with`, `__next__` for a
     /// `for`) or a library (the bodies of `tf.cond`).
     pub implicit: bool,
-    /// Whether this is `functools.partial(f, …)`, which binds the arguments. A later call passes the others.
+    /// Whether this is `functools.partial(f, …)`, which binds some arguments of `f`. A later call passes its other
+    /// arguments.
     pub partial: bool,
     /// The lambda that contains the call, if a library stages that lambda.
     pub lambda: Option<LambdaStage>,

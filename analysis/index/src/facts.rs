@@ -71,7 +71,7 @@ pub enum Library {
     Tensorflow,
     Torch,
     Jax,
-    /// A library that runs on several of the others, or has Tensors of its own.
+    /// A library that runs on several of the libraries above, or has Tensors of its own.
     Other,
 }
 

@@ -12,7 +12,8 @@ use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
-/// The methods that a call of an object runs. Python calls `__call__`; base classes of layers call the others.
+/// The methods that a call of an object runs. Python calls `__call__`; base classes of layers call `call` and
+/// `forward`.
 const CALL_METHODS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {

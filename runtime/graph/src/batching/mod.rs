@@ -15,7 +15,7 @@
 //! Loops are batched while a graph is built, before gradients of their results are requested, so that the backward pass
 //! is batched too. A loop stays as it is if
 //!
-//! - one iteration uses a result of another one; except for tensors to which each iteration adds
+//! - an iteration uses a result of an earlier iteration; exceptions are tensors to which each iteration adds
 //!   (`loss = loss + f(x)`), lists to which each iteration appends the same number of tensors, and values that are
 //!   assigned before they are used;
 //! - a condition or a number of iterations in it depends on a tensor;

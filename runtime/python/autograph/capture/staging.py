@@ -308,7 +308,7 @@ class Staging:
         return capture
 
     def number_in(self, place, number):
-        """Returns a staged number that each run reads from a Python variable. `number` is the one of this call."""
+        """Returns a staged number that each run reads from a Python variable. `number` is its value in this call."""
         param = self.record.entry.param(scalars.kind_of(number), str(place))
         capture = Capture(number, None, param)
         capture.place = place
@@ -421,7 +421,7 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def is_refuted(self, message):
-        """Returns whether the arguments of this call contradict an assumption: the one with this message at the current
+        """Returns whether the arguments of this call contradict the assumption that has this message and the current
         line of the user's code."""
         return (_assumption(message), spans.current()) in self.refuted
 

@@ -429,7 +429,7 @@ def check_comparison(a, b):
 
 def _is_held(staging, reference, changed):
     """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another
-    tensor with its memory. Returns False for the one that is `changed`."""
+    tensor with its memory. Returns False if the weak reference refers to `changed`."""
     if reference() is None or reference() is changed:
         return False
     copies = 0
