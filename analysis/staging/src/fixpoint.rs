@@ -53,8 +53,8 @@ pub enum Certainty {
     /// The function overrides a method that staged code of a base class calls on `self`, and its class inherits this
     /// code. So it is staged if there are objects of its class.
     Inherited,
-    /// The function may never be staged: it overrides such a method, but its class may not inherit that code; or it is
-    /// a method of a Keras model that the project calls in eager code only.
+    /// The function may never be staged. Either it overrides a method that is called on `self`, but its class may not
+    /// inherit the calling code; or it is a method of a Keras model that the project calls in eager code only.
     Uncertain,
 }
 

@@ -3,10 +3,10 @@
     python measure.py AG_LSP [FRAMEWORK...] [--seed 7] [--held-out] [--misses] [--share 1] [--write FOLDER]
 
 Checks the faulty and the repaired program of each valid cell. A fault is found if an error or a warning is on a line
-that the framework blames or at its cause. An error or a warning in a repaired program is a false alarm. 30 % of the
-faults and of the carriers are held out, chosen by a hash of the seed and the name; a cell is open if neither its fault
-nor its carrier is held out. Without `--held-out`, the tables and lists contain open cells only, and
-the held-out cells are a total. To improve the checker, look at open cells only.
+that the framework blames or at its cause. An error or a warning in a repaired program is a false alarm. A hash of the
+seed and the name selects 30 % of the faults and 30 % of the carriers, which are held out. A cell is open if neither its
+fault nor its carrier is held out. Without `--held-out`, the tables and lists contain open cells only, and the held-out
+cells are a total. To improve the checker, look at open cells only.
 """
 import argparse
 import collections

@@ -227,8 +227,9 @@ impl Fixpoint {
         })
     }
 
-    /// Returns whether a function is already staged. With `only`, a function does not count if it is staged only by
-    /// calls that may also reach other functions: a call that can reach no other function makes its stage more certain.
+    /// Returns whether a function is already staged. With `only`, returns false for a function that is staged only by
+    /// calls that may also reach other functions, because a call that can reach no other function makes the stage more
+    /// certain.
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });

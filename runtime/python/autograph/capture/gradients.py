@@ -85,8 +85,8 @@ def _check_changes(staging, bases, outputs):
 
 
 def _check_outside(staging, outputs, inputs=None):
-    """Lets Python run the call if the gradient of an output has to continue in the history of a tensor that was
-    computed before the call, because this history leads to one of the `inputs` (to any leaf if `inputs` is None).
+    """Lets Python run the call if an output depends on a tensor that was computed before the call and whose history
+    leads to one of the `inputs` (to any leaf if `inputs` is None). The gradient would have to continue in this history.
     Records the tensors from outside that are leaves: the trace is not valid for a call in which they are computed
     tensors."""
     bases = [base for base in staging.leaves if base.source is not None and base.value.visible]

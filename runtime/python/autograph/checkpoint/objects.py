@@ -98,7 +98,7 @@ class Graph:
         return id not in self._not_plain
 
     def _reaching(self, found):
-        """Returns these nodes, and those with a path to one of them."""
+        """Returns these nodes, and all nodes from which a path leads to one of them."""
         users = collections.defaultdict(list)
         for node in self.nodes:
             for id in node.refs():
