@@ -39,7 +39,8 @@ const ACCEPT_NUMBERS: [&str; 20] = [
 /// Modules whose functions take structures of Tensors.
 const OF_STRUCTURES: [&str; 4] = [".data.", ".nest.", ".tree.", ".tree_util."];
 
-/// Functions that take structures of Tensors besides Tensors, and pass their parts to another function.
+/// Functions that take Tensors or structures of Tensors. Most of them pass the parts of a structure to another
+/// function.
 const ACCEPT_STRUCTURES: [&str; 13] = [
     "associative_scan",
     "block_until_ready",
@@ -197,8 +198,8 @@ fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Returns whether the parameter receives the second or a later argument of a Keras method, which the calls between
-/// that method and this function pass on unchanged.
+/// Returns whether the parameter receives the second or a later argument of a Keras method. The calls between that
+/// method and this function must pass the argument on unchanged.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());
