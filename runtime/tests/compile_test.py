@@ -204,7 +204,7 @@ def test_the_name_of_the_file_is_the_name_of_the_function(tmp_path):
 
 
 def test_a_library_runs_without_torch(tmp_path):
-    """In a process without torch, which calls the function on several threads."""
+    """A process without torch calls the function on several threads."""
     ag.compile(halve, (torch.ones(3), torch.tensor(1.0)), tmp_path / "halve.so")
     script = """
 import ctypes, sys, threading

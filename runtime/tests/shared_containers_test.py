@@ -533,7 +533,7 @@ MOVES = [compared, stored_in_each_iteration, stored_again, rotated, moved_by_att
 @pytest.mark.filterwarnings("ignore:a call of")
 @pytest.mark.parametrize("function", MOVES)
 def test_moves(function):
-    """Equal, or refused at the line: never two containers in place of one."""
+    """The results are equal, or the call is refused at its line. There are never two containers in place of one."""
     for first in range(len(CALLS)):
         try:
             assert_same(function, *CALLS[first:])

@@ -136,7 +136,7 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// Returns whether the results equal those of a run from scratch. They may not after a quick run.
+    /// Returns whether the results equal those of a run from scratch. After a quick run, they may differ.
     pub fn is_complete(&self) -> bool {
         self.lock().cache.is_complete()
     }

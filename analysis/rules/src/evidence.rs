@@ -162,7 +162,7 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
         Source::CallSites if ctx.stage.several_callees => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        // What library functions pass to their bodies is known only from the arguments of the call.
+        // The values that a library function passes to its bodies are known only from the arguments of its call.
         Source::CallSites if !callers::is_called_by_users(ctx.stage) => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name) || is_passed_tensor(ctx, position, calls)
         }
@@ -269,7 +269,7 @@ fn of_any<'e>(
     Evidence::any(tensors.map(|operand| of_expression(ctx, operand, seen)).collect::<Vec<_>>())
 }
 
-/// Returns the evidence for a variable: that for the values that reach it.
+/// Returns the evidence for a variable: the combined evidence for the values that reach it.
 fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSet<TextRange>) -> Evidence {
     let definitions = ctx.flow.definitions_of(read.range(), name);
     if definitions.is_empty() {

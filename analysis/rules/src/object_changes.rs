@@ -110,7 +110,7 @@ pub(super) fn document_of(db: &dyn Db, own: Document, module: Option<&str>) -> O
 struct Collector<'c> {
     index: &'c FileIndex,
     changes: &'c mut ObjectChanges,
-    /// The function around, with the range of its `def`.
+    /// The enclosing function, with the range of its `def`.
     function: Option<(FunctionPath, TextRange)>,
 }
 

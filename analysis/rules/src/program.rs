@@ -200,7 +200,8 @@ impl<'a> Program<'a> {
     }
 
     /// Returns the method of an object that the file creates: `model.loss` after `model = Model(3)`, `self.layer.call`
-    /// after `self.layer = Layer(3)` in the constructor. No code assigns to the attribute.
+    /// after `self.layer = Layer(3)` in the constructor. Returns `None` if code assigns to an attribute with the name
+    /// of the method.
     pub(crate) fn method_of_object(
         &self,
         scope: ScopeId,

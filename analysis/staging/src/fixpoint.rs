@@ -1,6 +1,6 @@
 //! The fixpoint of assumptions over the whole project: the types with which every staged function is called.
 //!
-//! 1. Roots are staged, and so are the functions that they call.
+//! 1. Roots and the functions that they call are staged.
 //! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their callers, and so
 //!    on, up to a few steps. Evidence gets no findings, but the arguments that it passes determine the types of
 //!    parameters.

@@ -93,7 +93,7 @@ def main():
     {after}
     return results
 """
-    #: The main program if `step` is a `torch.nn.Module`, if it differs.
+    #: The main program for a `step` that is a `torch.nn.Module`; empty if it is the same.
     module_main: str = ""
 
 

@@ -185,8 +185,8 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Returns whether the items of the list or dict that a definition binds may change before it is used. They may if it
-/// is passed to a call, if one of its methods is called, or if an item is assigned.
+/// Returns whether the items of the list or dict that a definition binds may change before it is used. The items may
+/// change if the list or dict is passed to a call, if one of its methods is called, or if an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };
     uses.visit_body(&ctx.def().body);

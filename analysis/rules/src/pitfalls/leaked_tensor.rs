@@ -264,8 +264,9 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether no other function of the file that uses this variable of the module is staged or empties
-    /// containers. Such a function may use the Tensor in the same graph only.
+    /// Returns whether all other functions of the file either do not use this variable of the module, or neither are
+    /// staged nor empty containers. A function that is staged or empties containers may use the Tensor in the same
+    /// graph only.
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);

@@ -62,8 +62,9 @@ impl Fixpoint {
             .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
     }
 
-    /// Returns whether the types of a scope were already inferred, and are inferred again because it is staged by
-    /// possible calls that can reach no other function. The arguments that it passes do not change.
+    /// Returns whether the types of a scope are inferred again although they are known. This is the case if possible
+    /// calls that can reach no other function stage a scope that was evidence. The arguments that the scope passes do
+    /// not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }

@@ -114,7 +114,7 @@ class Function(Lookup):
             return self._called_again(error, args, kwargs)
 
     def _called_again(self, error, args, kwargs):
-        """Repeats a call after its trace turned out to be invalid, which was detected before the graph has run."""
+        """Repeats a call whose trace turned out to be invalid before the graph ran."""
         for _ in self.traces:
             if not any(error.trace is trace for trace in self.traces):
                 break

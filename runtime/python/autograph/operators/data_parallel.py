@@ -1,8 +1,8 @@
 """`DistributedDataParallel` in staged code.
 
 `DistributedDataParallel` averages gradients when a backward pass has accumulated them in `.grad`. If staged code calls
-`backward`, the graph averages them after it. Otherwise torch's own reducer averages them during the backward pass outside of
-the graph. Each run notifies the reducer that a forward pass has begun."""
+`backward`, the graph averages the gradients after this call. Otherwise torch's own reducer averages them during the
+backward pass outside of the graph. Each run notifies the reducer that a forward pass has begun."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel

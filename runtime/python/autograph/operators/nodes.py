@@ -74,7 +74,8 @@ def _read(staging, value, operand, kind):
 
 
 def _selected(column, row):
-    """Returns the tensor in a row of a column, as a view. `tracing/trees.py` refuses writes to it, which change the column."""
+    """Returns the tensor in a row of a column, as a view. `tracing/trees.py` refuses writes to it, because they would
+    change the column."""
     with torch._C.DisableTorchFunction(), torch._C._AutoDispatchBelowAutograd():  # called for operands of torch, too
         return torch.ops.aten.select.int(column, 0, row)
 

@@ -3,7 +3,7 @@
 The graph and its gradient are partitioned into a forward graph and a backward graph; the forward graph saves the values
 that the backward graph needs. A function that computes gradients itself is rarely differentiated again: its backward
 graph is built on demand, and recomputes the forward pass with the same random numbers. Derivatives of higher order
-(`create_graph=True`) recompute it too. Each of them has its own graph, whose runs are nodes of autograd.
+(`create_graph=True`) recompute it too. Each derivative has its own graph, whose runs are nodes of autograd.
 """
 
 from contextlib import contextmanager

@@ -321,9 +321,9 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
-        #: Whether the state of torch's generator must be restored after a run that raises an exception. It must be if
-        #: Python then repeats the call, because the user's code may catch the exception, or because Python changes
-        #: state before it raises the exception.
+        #: Whether the state of torch's generator must be restored after a run that raises an exception. It must be
+        #: restored if Python then repeats the call, because the user's code may catch the exception, or because Python
+        #: changes state before it raises the exception.
         self.restores_random = False
         if self.is_random and self.is_repeatable:
             is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
