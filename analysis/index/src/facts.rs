@@ -214,7 +214,7 @@ impl DType {
     }
 }
 
-/// What is known about the value of an expression.
+/// The known properties of the value of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fact {
     pub alternatives: Vec<Alternative>,

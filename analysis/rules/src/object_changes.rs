@@ -1,5 +1,6 @@
-//! What eager and traced code of a file does to objects: the attributes that functions and loops assign, and the
-//! functions that they call. It contains no positions in the file, so edits elsewhere in the file do not change it.
+//! The operations of a file's eager and traced code on objects: the attributes that functions and loops assign, and the
+//! functions that they call. The result contains no positions in the file, so edits elsewhere in the file do not change
+//! it.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};

@@ -14,7 +14,7 @@ pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
 
-/// What a name is bound to.
+/// The value or definition to which a name is bound.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Value(&'a Expr),

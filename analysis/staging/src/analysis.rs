@@ -30,7 +30,7 @@ use crate::stages;
 use crate::update::{AttributesByRound, Edited, Effect, Update};
 use crate::value_flow::{EditedFlow, PossibleCalls};
 
-/// What the next run may reuse.
+/// The data of a run that the next run may reuse.
 #[derive(Default)]
 pub struct RunCache {
     /// The documents of the run.

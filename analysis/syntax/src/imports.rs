@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 pub struct Imports {
     /// The dotted name for each local name. Relative imports keep their leading dots.
     names: FxHashMap<Name, Name>,
-    /// What other branches of conditions bind to the names, in the order of the text.
+    /// The dotted names that other branches of conditions bind to the local names, in the order of the text.
     alternatives: Vec<(Name, Name)>,
     /// The modules that are imported in any form: see [`Imports::uses`].
     modules: Vec<Name>,

@@ -8,7 +8,7 @@ use ag_standalone::{Argument, Value};
 
 use crate::names::identifiers;
 
-/// Where a function is from.
+/// The source of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     pub function: &'a str,

@@ -26,7 +26,7 @@ OPEN = "open"
 
 
 class Outcome(NamedTuple):
-    """What the checker reports in the two programs of a cell."""
+    """The findings of the checker in the two programs of a cell."""
     framework: str
     fault: str
     carrier: str

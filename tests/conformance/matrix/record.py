@@ -24,7 +24,7 @@ SECONDS = 120
 
 
 class Runner:
-    """What the harness needs from a framework."""
+    """The operations of a framework that the harness needs."""
     #: The number of traces so far.
     traces = 0
 

@@ -9,7 +9,7 @@ use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
 use ag_index::facts::{Alternative, CalleeKind, DType, Fact, TensorKind};
 
-/// What is certain about the value of an expression or definition.
+/// The certain properties of the value of an expression or definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,

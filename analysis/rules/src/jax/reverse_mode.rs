@@ -111,7 +111,7 @@ pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Functio
     ) == Dependence::Loop
 }
 
-/// What is known about the parameters of a function that is followed.
+/// The known properties of the parameters of a function that is followed.
 #[derive(Clone, Default)]
 struct Parameters<'a> {
     /// How each parameter depends on the argument of `jax.grad`.

@@ -10,7 +10,7 @@ use ag_syntax::expressions::{natural, sequence};
 /// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 8;
 
-/// What is known about the dtype and shape of a Tensor or of a `tf.TensorSpec`.
+/// The dtype and shape of a Tensor or of a `tf.TensorSpec`, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spec {
     /// The name in `tensorflow`: `float32`.

@@ -45,7 +45,7 @@ pub(super) struct Attribute {
     pub is_constant: bool,
     /// The annotation in the body of the class.
     pub annotation: Option<Name>,
-    /// What kinds of values the constructor assigns, without repetitions.
+    /// The kinds of values that the constructor assigns, without repetitions.
     pub initial: Vec<Initial>,
     /// The methods other than the constructor that mention it.
     pub mentioned_by: Vec<Name>,

@@ -88,7 +88,7 @@ pub(super) enum HeldArguments {
     All,
 }
 
-/// What happens to each value of a cell.
+/// An operation on each value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Use {
     Load {

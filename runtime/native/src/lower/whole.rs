@@ -10,7 +10,7 @@ use crate::pass::Passes;
 use crate::segment::{Layouts, NewTensor, Output, Segment};
 use crate::view::{Place, View, contiguous};
 
-/// What a function contains that cannot run without libtorch.
+/// A part of a function that cannot run without libtorch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsupported {
     /// An operation with this name, which the native tier does not support for its operands.

@@ -93,7 +93,7 @@ def _without_traces(function):
 
 
 class _TraceLog:
-    """What a trace did at each statement."""
+    """The operations of a trace at each statement."""
 
     def __init__(self):
         self.staging = None

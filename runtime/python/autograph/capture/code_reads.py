@@ -1,4 +1,5 @@
-"""What code may read: the names in it, and the methods of a class that Python and torch call."""
+"""The names and methods that code may read: the names in the code, and the methods of a class that Python and torch
+call."""
 
 import dis
 import functools
@@ -13,9 +14,9 @@ LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 
 class Reads(NamedTuple):
-    """What a code object, and those nested in it, may read. `names` contains all names in it, and `scope` the names of
-    globals. `read` contains the names of variables and attributes, except for those that are only used for `.append`
-    and `.extend`: `history` in `history.append(loss)`."""
+    """The names that a code object and the code objects nested in it may read. `names` contains all names in it, and
+    `scope` the names of globals. `read` contains the names of variables and attributes, except for those that are only
+    used for `.append` and `.extend`: `history` in `history.append(loss)`."""
 
     names: frozenset
     scope: frozenset

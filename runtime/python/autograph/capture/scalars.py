@@ -1,8 +1,8 @@
 """Staged scalars: each is a `torch.SymInt`, `SymFloat` or `SymBool` whose node refers to a value of the record.
 
 Torch's argument parsers accept such numbers. An operation on them becomes a node, with Python's semantics and without
-symbolic algebra. Code that needs the concrete number gets the number for the arguments of this call, and each run checks
-it. Where no check is possible, the line of that code is an error."""
+symbolic algebra. Code that needs the concrete number gets the number for the arguments of this call, and each run
+checks it. If no check is possible, the line of that code is an error."""
 
 import operator
 from contextlib import contextmanager

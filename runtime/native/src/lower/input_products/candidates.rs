@@ -27,7 +27,7 @@ pub(super) struct Candidate {
     pub(super) is_split: bool,
 }
 
-/// What a value of a loop's body depends on.
+/// The dependence of a value of a loop's body.
 #[derive(PartialEq, Clone, Copy)]
 pub(super) enum Dependence {
     /// The index, and values from outside.

@@ -145,7 +145,8 @@ def connected(nodes):
 
 
 def _uses(body):
-    """Returns a dictionary: value -> the ids of the nodes that use it, and None if it is a result of the body."""
+    """Returns a dictionary from each value to a set of the ids of the nodes that use it. The set also contains None if
+    the value is a result of the body."""
     found = {}
     for node in body.nodes:
         for value in _read_by(node):

@@ -109,7 +109,7 @@ class Code(Walk):
         self.line(f"{', '.join(self.define(output) for output in node.outputs)} = {text}")
 
     def operator(self, node):
-        """Writes a call of an operator of torch. Where gradients are disabled, the operands are detached.
+        """Writes a call of an operator of torch. If gradients are disabled, the operands are detached.
         `torch.no_grad()` is not written, because in a loop with a `break` it causes an internal error of torch.jit."""
         detaches = any(isinstance(type_of(operand), List) for operand in node.operands) and not node.grad
         text = self.text if node.grad else self.detached
