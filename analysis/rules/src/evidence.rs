@@ -47,7 +47,7 @@ const BUILTINS: [&str; 13] = [
 const MAPS: [&str; 4] =
     ["jax.tree.map", "jax.tree_util.tree_map", "keras.tree.map_structure", "tensorflow.nest.map_structure"];
 
-/// Methods of Keras whose first argument is what the data set yields, usually a tuple.
+/// Methods of Keras whose first argument is an element of the data set, usually a tuple.
 const STEPS: [&str; 3] = ["train_step", "test_step", "predict_step"];
 
 /// The rules about traced values that Python or NumPy needs.

@@ -155,7 +155,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
 }
 
 impl Collector<'_> {
-    /// Adds the loops of a body, and returns what the body does.
+    /// Adds the loops of a body, and returns the changes and calls of the body.
     fn body(&mut self, body: &[Stmt]) -> Code {
         let mut visitor =
             CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };

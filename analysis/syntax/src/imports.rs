@@ -119,8 +119,8 @@ impl Imports {
         self.names.iter()
     }
 
-    /// Replaces the dotted name of `local`. It is imported from a module of the project, and `dotted` is what that
-    /// module imports.
+    /// Replaces the dotted name of `local`. The file imports `local` from a module of the project, and that module
+    /// imports `dotted` under this name.
     pub fn replace(&mut self, local: Name, dotted: Name) {
         self.modules.push(dotted.clone());
         self.names.insert(local, dotted);

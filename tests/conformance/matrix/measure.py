@@ -87,7 +87,7 @@ def checked(arguments, framework, root):
 
 
 def group_of(seed, fault, carrier):
-    """Returns "open", or what is held out of a cell."""
+    """Returns "open", or the held-out part of a cell."""
     names = ("fault", fault), ("carrier", carrier)
     held = [axis for axis, name in names if is_held_out(seed, axis, name)]
     return f"held-out {' and '.join(held)}" if held else OPEN

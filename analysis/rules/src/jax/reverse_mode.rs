@@ -155,7 +155,8 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// Returns the expression that a function returns, the scope of its body, and what is known about its parameters.
+    /// Returns the expression that a function returns, the scope of its body, and the known properties of its
+    /// parameters.
     fn entered(
         &self,
         function: Function<'a>,

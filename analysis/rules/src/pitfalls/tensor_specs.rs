@@ -31,7 +31,7 @@ pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     Some(Spec { dtype, shape })
 }
 
-/// Returns what is known about the dtype and shape of an argument of a call.
+/// Returns the dtype and shape of an argument of a call, as far as they are known.
 pub(super) fn of_argument<'a>(ctx: &FileContext<'a>, scope: ScopeId, argument: &'a Expr) -> Spec {
     tensor(ctx, scope, argument, DEEPEST).unwrap_or_default()
 }

@@ -307,8 +307,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Returns whether a library function flows to other cells. It does if the analysis models what calls of the
-    /// function do with their arguments.
+    /// Returns whether a library function flows to other cells. This is the case if the analysis models the effect of
+    /// its calls on their arguments.
     fn is_passed_on(&mut self, name_id: u32) -> bool {
         if let Some(known) = self.passed_on.get(&name_id) {
             return *known;

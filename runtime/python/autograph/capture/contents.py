@@ -159,7 +159,7 @@ def _unflat(data):
 
 
 class Iterators(Kind):
-    """Iterators. Their contents are what `pickle` would store."""
+    """Iterators. Their contents are the data that `pickle` would store."""
 
     restores = False
     is_drawn = True

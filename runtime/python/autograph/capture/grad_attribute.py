@@ -63,9 +63,9 @@ class Gradients:
         return found
 
     def read(self, base):
-        """Returns the gradient as a Python value. If the gradient exists on some paths only, the trace assumes what holds for
-        the arguments of this call, and each run checks it. Below a staged condition and in a loop of the graph, this is
-        unknown, so the trace assumes that the gradient exists."""
+        """Returns the gradient as a Python value. If the gradient exists on some paths only, the trace assumes that it
+        exists, or that it does not, as for the arguments of this call. Each run checks this. Below a staged condition
+        and in a loop of the graph, this is unknown, so the trace assumes that the gradient exists."""
         found = self.of(base)
         if not _is_maybe(found):
             return found

@@ -196,7 +196,7 @@ def _related(staging, born, places, value, positions, starts):
 
 
 def _identity(staging, value):
-    """Returns what two names share: the memory of a tensor, or a container."""
+    """Returns the object that two names can share: the memory of a tensor, or a container."""
     return staging.view_of(value).base if isinstance(value, torch.Tensor) else value
 
 

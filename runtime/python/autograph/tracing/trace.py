@@ -437,7 +437,7 @@ class Trace:
         return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
 
     def _undo(self, leaves, numbers):
-        """Undoes what `run` has changed before the graph raised an exception."""
+        """Undoes the changes that `run` has made before the graph raised an exception."""
         if self.generators is not None:
             self.generators.restore(numbers)
         for capture, flag in self.flags:

@@ -44,7 +44,7 @@ fn aten(node: &Node) -> Option<&str> {
     if let Op::Operator(operator) = &node.op { operator.in_aten() } else { None }
 }
 
-/// Returns what the values of a loop's body depend on. Values from outside are not in the map.
+/// Returns the dependences of the values of a loop's body. Values from outside are not in the map.
 pub(super) fn dependences(body: &Region) -> FxHashMap<Value, Dependence> {
     let mut found: FxHashMap<Value, Dependence> = FxHashMap::default();
     for (place, param) in body.params.iter().enumerate() {
