@@ -293,8 +293,8 @@ pub struct DatasetMethod<'a> {
     pub function: &'a Expr,
 }
 
-/// Returns the receiver and the function of a call that may be a call of a method of `tf.data.Dataset` which converts
-/// and calls a function. Returns `None` if the method has another name.
+/// Returns the receiver and the function argument of a call such as `data.map(f)`, which may call a method of
+/// `tf.data.Dataset` that converts and calls `f`. Returns `None` if no such method has this name.
 pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     let attribute = call.func.as_attribute_expr()?;
     let (position, keyword) = match attribute.attr.as_str() {

@@ -180,7 +180,7 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function consists of results of the graph. Each call creates new containers.
+/// The structure of the function's result, built from results of the graph. Each call creates new containers.
 enum Built {
     Result(usize),
     /// The same object in each call.
@@ -271,9 +271,9 @@ impl PyCachedCall {
     ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
-    ///   consists of results of the plan (`Result.form` in `tracing/result.py`). None if a run has effects on
-    ///   Python state, or needs Python for its gradients.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and the structure of
+    ///   the result (`Result.form` in `tracing/result.py`). None if a run has effects on Python state, or needs Python
+    ///   for its gradients.
     /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
     #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]
