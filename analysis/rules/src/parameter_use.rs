@@ -155,8 +155,8 @@ fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
 }
 
 /// Returns whether a parameter may receive an option of a layer, because it is the second or a later one: `width` in
-/// `call(self, x, width)`. For a loss, `call(self, y_true, y_pred)`, and for `update_state` of a metric, Keras itself
-/// passes two Tensors.
+/// `call(self, x, width)`. Two methods are excluded, because Keras itself passes two Tensors to them:
+/// `call(self, y_true, y_pred)` of a loss, and `update_state` of a metric.
 fn may_be_option(ctx: &FunctionContext, position: usize) -> bool {
     let of_loss = ctx.stage.parameters.iter().any(|parameter| parameter.name == "y_true");
     is_later(ctx, position) && ctx.def().name.as_str() == "call" && !of_loss

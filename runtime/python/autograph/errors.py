@@ -126,9 +126,9 @@ class Undecided(Signal):
 
 
 class Refuted(Signal):
-    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual answer.
-    `assumption` is the message and the span of its check, `examples` the sizes and numbers of this call, as far as they are
-    known (`Sizes.observed`)."""
+    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual
+    answer. `assumption` is the message and the span of its check. `examples` are the sizes and numbers of this call, as
+    far as they are known (`Sizes.observed`)."""
 
     def __init__(self, assumption, examples):
         super().__init__()

@@ -251,9 +251,9 @@ impl PyGraph {
         }
     }
 
-    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index, `exceptions` the
-    /// user's exception classes by the names in `raise` nodes, `passes` the passes for `optimized`. `strides` contains the
-    /// strides of the inputs, or `None` for contiguous tensors and other inputs.
+    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index. `exceptions` are the user's
+    /// exception classes by the names in `raise` nodes, and `passes` are the passes for `optimized`. `strides` contains
+    /// the strides of the inputs, or `None` for contiguous tensors and other inputs.
     #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None, strides = Vec::new()))]
     fn compile(
         &self,
