@@ -160,8 +160,8 @@ pub struct Fixpoint {
     on_datasets: BTreeMap<Scope, Vec<RootIndex>>,
     /// The lambdas that each scope passes to functions: (lambda, callee, parameter).
     passed_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
-    /// Functions that unconverted code calls, with the reason why that call does not convert them. Types do not depend
-    /// on them.
+    /// Functions that unconverted code calls, with the reason why that call does not convert them. No types depend on
+    /// these entries.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), AssumedType>,

@@ -16,7 +16,7 @@ pub(super) struct Part {
     pub(super) is_slice: bool,
 }
 
-/// A product of which some parts are computed for a group.
+/// A product that is computed for a group, completely or in part.
 pub(super) struct Candidate {
     pub(super) output: Value,
     pub(super) added: Option<Operand>,
@@ -101,7 +101,7 @@ pub(super) fn candidate(
     (rows > 0).then(|| Candidate { output, added, weight: weight.clone(), parts, rows, is_split })
 }
 
-/// Returns whether only products use this value: neither another node nor a result of the loop's body does.
+/// Returns whether only products use this value, and it is not a result of the loop's body.
 fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut found = false;
     let mut visit = |used: &Value| found |= *used == value;
