@@ -12,8 +12,8 @@ import autograph as ag
 
 
 def histories(function, between, state):
-    """Returns the histories of eager and staged calls: for each of six calls, its result, and `between(now, n)` after it.
-    `now` is new state from `state()`."""
+    """Returns the histories of eager and staged calls. A history has six pairs: the result of a call, and the value of
+    `between(now, n)` after the call. `now` is new state from `state()`."""
     found = []
     for wrap in (lambda f: f, ag.function):
         now = state()

@@ -204,7 +204,7 @@ def test_the_name_of_the_file_is_the_name_of_the_function(tmp_path):
 
 
 def test_a_library_runs_without_torch(tmp_path):
-    """In a process without torch, which calls the function on several threads."""
+    """A process without torch calls the function on several threads."""
     ag.compile(halve, (torch.ones(3), torch.tensor(1.0)), tmp_path / "halve.so")
     script = """
 import ctypes, sys, threading
@@ -236,7 +236,7 @@ print(*found)
 
 @pytest.mark.parametrize("seeds", [range(start, start + 25) for start in range(0, 100, 25)], ids=str)
 def test_random_programs(tmp_path, seeds):
-    """Programs with loops, branches, lists and numbers. Those that write to their arguments are refused."""
+    """Programs with loops, branches, lists and numbers. Programs that write to their arguments are refused."""
     compiled = 0
     for seed in seeds:
         module = load(tmp_path / f"program_{seed}.py", "import torch\n" + programs.Program(seed).text("function"))

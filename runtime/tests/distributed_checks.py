@@ -384,7 +384,7 @@ def training():
 
 @check
 def accumulated_gradients():
-    """`no_sync` around the first of two backward passes, in staged code and around staged code."""
+    """The block `no_sync` surrounds the first of two backward passes, in staged code and around staged code."""
 
     def accumulating(model, optimizer, x, y):
         optimizer.zero_grad()
@@ -427,7 +427,7 @@ def buffers():
 
 @check
 def gradients_of_some():
-    """A process whose loss does not depend on all parameters."""
+    """In some processes, the loss does not depend on all parameters."""
 
     def partial(model, optimizer, x, y):
         optimizer.zero_grad()

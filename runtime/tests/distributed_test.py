@@ -81,7 +81,7 @@ def test_a_collective_names_the_process_that_has_ended(tmp_path):
     assert "distributed_end.py" in text and "ag.average_gradients(model.parameters())" in text
 
 
-# In one process.
+# Tests in one process.
 
 
 @pytest.fixture

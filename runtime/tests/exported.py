@@ -84,8 +84,8 @@ class Cases:
         self.texts = {}
 
     def add(self, name, function, arguments, calls, expected):
-        """Exports a function for some arguments. `calls` are pairs of arguments and a seed, `expected` their outcomes
-        in eager Python."""
+        """Exports a function for some arguments. `calls` are pairs of arguments and a seed, and `expected` are their
+        outcomes in eager Python."""
         try:
             exported = self.export(function, *arguments)
         except (ag.ExportError, ag.StagingError) as error:

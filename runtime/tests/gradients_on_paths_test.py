@@ -1,5 +1,5 @@
-"""A leaf has no gradient on the paths on which the loss does not depend on it, although a value is computed from it: weight
-decay and momentum do not change it there."""
+"""A leaf has no gradient on paths on which a value is computed from the leaf but the loss does not depend on the leaf.
+On these paths, weight decay and momentum do not change the leaf."""
 
 import pytest
 import torch

@@ -272,7 +272,7 @@ def test_lists_that_code_in_c_changes_below_a_staged_condition(change):
 
 
 def test_code_in_c_that_compares_numbers_that_have_become_inputs():
-    """The comparison ends the trace inside `heappush`. What `heappush` has changed by then must be undone."""
+    """The comparison ends the trace inside `heappush`. The changes that `heappush` has made by then must be undone."""
     numbers = [1, 5, 2]
 
     @ag.function

@@ -68,7 +68,7 @@ def test_every_native_operator():
 
 
 def test_constants_and_rearranged_tensors():
-    """The table of torch has these operators mostly with few dimensions, or sizes of zero."""
+    """In torch's table, most samples of these operators have few dimensions, or sizes of zero."""
 
     def program(x):
         rolled = x.roll(1, 0), x.roll((1, -2), (0, 1)), x.roll(7, -1), x.roll(0, 1)
@@ -271,7 +271,8 @@ def rows(*numbers):
     torch.randn(3, 20_000, generator=torch.Generator().manual_seed(0)),
     torch.arange(200).roll(77).view(2, 100),
     rows(3.0, 1.0, 2.0),
-    # Equal elements, whose order torch does not define. None of them are selected in the first tensor, some in the others.
+    # Tensors with equal elements, whose order torch does not define. In the first one, no equal element is selected; in
+    # the next ones, some are.
     rows(1.0, 1.0, 2.0, 3.0, 4.0, 0.5, 0.25), rows(4.0, 4.0, 1.0, 2.0, 3.0), rows(0.0, -0.0, 1.0, -0.0),
     rows(1.0, math.nan, 2.0, 3.0, 4.0), rows(math.nan, math.nan, 1.0, 0.0), rows(-math.inf, math.inf, 1.0, 2.0),
     torch.cat([torch.zeros(1, 70), torch.full((1, 1), math.nan), torch.arange(5.0).view(1, 5)], 1),

@@ -30,7 +30,8 @@ def some_are_used(w, v, optimizer):
 
 
 def experts(w, v, optimizer):
-    """One of the parameters has state in the first call, the other one gets it later; both are used on some paths only."""
+    """One of the parameters has state in the first call, and the other parameter gets state later. The loss uses both
+    parameters on some paths only."""
 
     def step(x):
         optimizer.zero_grad()

@@ -136,7 +136,7 @@ def test_choices_by_random_numbers_are_decided(make):
 
 @pytest.mark.filterwarnings("ignore:a call of")
 def test_an_object_drawn_below_a_condition_on_a_drawn_number():
-    """As in an epsilon-greedy policy."""
+    """An epsilon-greedy policy has such a condition."""
 
     def policy(x):
         names = []

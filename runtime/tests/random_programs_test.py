@@ -64,7 +64,8 @@ def check(seeds, kind, compare):
 
 
 def check_or_refused(seeds, kind, module, compare):
-    """Like `check`, for programs that may be refused at one of their lines. `compare` returns the message."""
+    """Calls `compare` with each program. A program may be refused at one of its lines; then `compare` returns the
+    message."""
     refused = []
 
     def compare_one(seed):
@@ -102,7 +103,7 @@ def compare_state(module, name, seed, sizes=(3, 0, 3), between=lambda number: No
             assert "a staged loop needs a first iteration here" in str(error)
             return f'{error}, File "{module.__file__}", line'
         assert_equal(found, outcome[0])
-        if found[0] == "raised":  # what remains of a failed call depends on whether it has run as a graph
+        if found[0] == "raised":  # the changes that remain of a failed call depend on whether it has run as a graph
             return None
         assert_equal((module.state(), random.random()), outcome[1:])
         between(number)

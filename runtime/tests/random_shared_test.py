@@ -1,8 +1,8 @@
 """Random programs that share containers and tensors have the same results, exceptions and state staged and eager, or are refused
 at a line.
 
-There is a fifth as many of these programs as the environment variable `PROGRAMS` says, from the seed `FIRST` on. A failure
-names its seed.
+The number of programs is a fifth of the environment variable `PROGRAMS`; `FIRST` is the first seed. A failure names its
+seed.
 """
 
 import os

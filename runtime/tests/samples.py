@@ -16,7 +16,7 @@ table.wrapper_set_seed = lambda operator, *args, **kwargs: operator(*args, **kwa
 #: The number of samples of each operator, by element type.
 COUNTS = {torch.float32: 2, torch.float64: 1, torch.int64: 1, torch.bool: 1, torch.complex64: 1}
 
-#: The number of samples that are generated with the table. The samples in use are spread evenly over them.
+#: The samples in use are chosen from this number of samples of the table, at equal distances.
 FIRST = 5
 
 

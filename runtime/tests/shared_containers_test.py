@@ -533,7 +533,7 @@ MOVES = [compared, stored_in_each_iteration, stored_again, rotated, moved_by_att
 @pytest.mark.filterwarnings("ignore:a call of")
 @pytest.mark.parametrize("function", MOVES)
 def test_moves(function):
-    """Equal, or refused at the line: never two containers in place of one."""
+    """The results are equal, or the call is refused at its line. There are never two containers in place of one."""
     for first in range(len(CALLS)):
         try:
             assert_same(function, *CALLS[first:])
@@ -545,7 +545,7 @@ TREE = {}
 
 
 def test_a_branch_that_moves_objects_from_outside_keeps_their_identity():
-    """After the calls, another name for the same object sees its changes."""
+    """If an object is changed after the calls, all names for the object show the change."""
 
     def swapped(x, k):
         if int(k) > 2:

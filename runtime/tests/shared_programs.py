@@ -49,7 +49,7 @@ def plain(value, seen=None):
 
 '''
 
-#: Statements that make a container or tensor that of another place.
+#: Statements after which two places hold the same container or tensor.
 MOVES = (
     "p = q", "q = r", "r = p", "p, q = q, p", "p, q, r = q, r, p", "p = [s]", "q = []", "r = list(p)", "p = nest[0]", "nest[1] = q",
     "nest = [p, q]", "nest[0], nest[1] = nest[1], nest[0]", "d['p'] = p", "p = d['p']", "e = d", "d = {'p': q}", "d = dict(e)",
@@ -57,7 +57,7 @@ MOVES = (
     "p, r = swap(p, r)", "q = put(p, s)", "u = v", "v = u * 2", "u, v = v, u", "v = u[:2]", "box.value = u", "u = box.value", "p.append(v)",
     "v = a * 0.5", "d['u'] = u", "p = q or r", "r = p if k > 1 else q", "r = p if s > 0 else q", "u = v if s > 0.5 else u",
 )  # fmt: skip
-#: Like `MOVES`, for objects that remain after the call.
+#: Statements that move objects which remain after the call.
 OUTER = ("p = LOG", "q = BOX.items", "BOX.items = [s.detach()]", "r = TABLE['a']", "d = BOX.table", "u = BOX.value", "box = BOX",
          "BOX.items = BOX.other or [torch.ones(())]", "BOX.value = BOX.value * 0.5")  # fmt: skip
 #: Statements that change a container or tensor in place.

@@ -68,7 +68,7 @@ def binary(rng, depth, make):
 
 
 def sparse(rng, depth, make):
-    """Like `binary`, but nodes may have one child."""
+    """Returns a random binary tree whose nodes may have one child."""
     found = [sparse(rng, depth - 1, make) if depth and rng.random() < 0.7 else None for _ in range(2)]
     return make(*found)
 

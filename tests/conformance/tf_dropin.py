@@ -77,7 +77,7 @@ def _use(transpiler):
 
 
 class Transpiler(api.PyToTF):
-    """Converts function objects. Like TensorFlow's `PyToTF`, except for how the text is created and loaded."""
+    """Converts function objects. Differs from TensorFlow's `PyToTF` only in how the text is created and loaded."""
 
     def __init__(self, binary):
         super().__init__()

@@ -34,8 +34,8 @@ pub(super) fn lower(ctx: &LoweringContext, node: &mut ast::StmtWhile, out: &mut 
     });
 }
 
-/// Replaces the original test by the variable `flag`, and returns it. For `while not break_ and test`, also returns the
-/// condition before the test: `not break_`.
+/// Replaces the original test by the variable `flag`, and returns the original test. For `while not break_ and test`,
+/// also returns the condition before the test: `not break_`.
 fn take_test(test: &mut Expr, flag: &str) -> (Expr, Option<Expr>) {
     if let Expr::BoolOp(tests) = test
         && is_synthesized(tests)

@@ -108,8 +108,8 @@ impl SourceMap {
         })
     }
 
-    /// Returns the offsets in converted text for an offset in the source: first those of its copies, then that of the
-    /// innermost synthesized span.
+    /// Returns the offsets in converted text for an offset in the source: the offset of each copy, then the offset of
+    /// the innermost synthesized span.
     pub fn generated(&self, offset: TextSize) -> Vec<TextSize> {
         let containing = || self.spans.iter().filter(|span| span.original.contains(offset));
         let copied = containing()

@@ -21,7 +21,8 @@ pub(super) struct Note {
 #[derive(Default)]
 pub(super) struct Notes {
     notes: RefCell<Vec<Note>>,
-    /// Unreachable statements that have been removed. What they bind and declare still determines the scope of names.
+    /// Unreachable statements that have been removed. The names that they bind and declare still count for the scopes
+    /// of names.
     unreached: RefCell<ast::Suite>,
 }
 

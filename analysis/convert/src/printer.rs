@@ -78,7 +78,7 @@ pub(super) struct Printer<'s, 'a> {
     brackets: u32,
     /// The starts of the statements above which the comments have been printed.
     commented: FxHashSet<TextSize>,
-    /// The ends of the code to the right of which the comment has been printed.
+    /// The ends of code whose trailing comment has been printed.
     commented_ends: FxHashSet<TextSize>,
     /// Whether the next statement is the first of its block.
     at_block_start: bool,

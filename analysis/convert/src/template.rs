@@ -150,7 +150,7 @@ impl Transformer for Mark {
     fn visit_expr(&self, expression: &mut Expr) {
         let range = expression.range();
         transformer::walk_expr(self, expression);
-        // The position is one in the template, not in the source.
+        // The range refers to the template, not to the source.
         relocate_expr(expression, TextRange::default());
         if !super::tree::mark_expression(expression) {
             self.reject(range);

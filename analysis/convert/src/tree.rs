@@ -61,8 +61,8 @@ pub(super) fn mark_statement(statement: &mut Stmt) -> bool {
     true
 }
 
-/// Marks an expression, but not its children, as synthesized. Like [`mark_statement`], it returns false if the printer
-/// cannot generate text for its kind.
+/// Marks an expression, but not its children, as synthesized. Returns false if the printer cannot generate text for
+/// this kind of expression.
 pub(super) fn mark_expression(expression: &mut Expr) -> bool {
     expression.node_index().set(NodeIndex::from(SYNTHESIZED));
     !matches!(

@@ -142,8 +142,8 @@ enum Item<'a> {
     },
     Interpolation(&'a ast::InterpolatedStringElement, bool),
     Statement(&'a Stmt),
-    /// The end of a part that may be skipped. The names that this part binds are not definitely bound after it: these
-    /// are the names in [`Walker::bound`] from this index on.
+    /// The end of a part that may be skipped. The names that this part binds are the names in [`Walker::bound`] from
+    /// this index on. They are not definitely bound after the part.
     EndOptional(usize),
 }
 

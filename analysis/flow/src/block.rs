@@ -47,14 +47,14 @@ pub struct BlockVariable {
     /// Whether it is defined at the start of the statement.
     pub before: Definedness,
     /// Whether it is defined at the normal end of the body; `Always` if the body never completes normally.
-    /// `after_orelse` is the same for the `else` block or, without an `else` block, for the path around the body.
+    /// `after_orelse` refers to the end of the `else` block or, without an `else` block, to the path around the body.
     pub after_body: Definedness,
     pub after_orelse: Definedness,
     /// Whether no binding of it reaches the statement, and it is not declared `global` or `nonlocal`.
     pub undefined: bool,
 }
 
-/// The ways in which control may leave a block.
+/// How control may leave a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
     /// Whether control may reach the end of the block or, in the body of a loop, a `continue` of that loop.

@@ -94,7 +94,7 @@ pub enum NodeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub kind: NodeKind,
-    /// The statement of which the node is a step; `None` for entry and exit.
+    /// The statement that contains this step; `None` for entry and exit.
     pub stmt: Option<StmtId>,
     /// The range of the syntax that the node evaluates or binds. For other steps, the range of the statement.
     pub range: TextRange,

@@ -10,8 +10,8 @@ use ruff_text_size::TextRange;
 pub struct Input<'a> {
     pub parameters: &'a ast::Parameters,
     pub body: &'a [Stmt],
-    /// Unreachable statements, which come after those of the body in the order of ids. What they bind and declare still
-    /// belongs to the scope of the function.
+    /// Unreachable statements, which come after those of the body in the order of ids. The names that they bind and
+    /// declare still belong to the scope of the function.
     pub unreached: &'a [Stmt],
     /// Returns the variables that are read before each iteration of a `for`, besides those that the `for` itself reads.
     pub loop_conditions: &'a dyn Fn(&ast::StmtFor) -> Vec<Name>,

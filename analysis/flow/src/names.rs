@@ -66,8 +66,8 @@ impl Names {
         self.sorted.iter().enumerate().map(|(index, name)| (NameId(index as u32), name))
     }
 
-    /// Returns an upper bound on the number of names that a binding of `bound` redefines, including `bound` itself. It
-    /// is also a bound on the cost of listing them.
+    /// Returns an upper bound on the number of names that a binding of `bound` redefines, including `bound` itself. The
+    /// cost of listing these names is at most this number.
     pub(super) fn dependents_cost(&self, bound: NameId) -> usize {
         1 + self.keyed.len() + self.extensions(bound).count()
     }

@@ -17,7 +17,8 @@ use ag_syntax::imports::Imports;
 
 const RUNTIME: &str = "autograph";
 
-/// Returns the range of the entry point of a program of the runtime; `None` for other documents.
+/// Returns the range of the entry point, if the document is a program that uses the runtime; `None` for other
+/// documents.
 pub fn start(db: &dyn Db, document: Document) -> Option<TextRange> {
     let parsed = tree(db, document)?;
     let guard = parsed.suite().iter().find_map(|statement| match statement {

@@ -87,7 +87,8 @@ pub struct CallSite {
     /// Whether the caller is not the converted code itself, but Python (`__enter__` for a `with`, `__next__` for a
     /// `for`) or a library (the bodies of `tf.cond`).
     pub implicit: bool,
-    /// Whether this is `functools.partial(f, …)`, which binds the arguments. A later call passes the others.
+    /// Whether this is `functools.partial(f, …)`, which binds some arguments of `f`. A later call passes its other
+    /// arguments.
     pub partial: bool,
     /// The lambda that contains the call, if a library stages that lambda.
     pub lambda: Option<LambdaStage>,
@@ -121,7 +122,7 @@ pub struct ScopeTypes {
     pub rebound: Vec<(Name, AssumedType)>,
     /// The types of defaults that are not literals, such as `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
-    /// For each call of one of its parameters: the parameter, and the types of the arguments by position.
+    /// The calls of the function's parameters: for each call, the parameter and the types of the arguments by position.
     pub applied: Vec<(ParameterIndex, Vec<AssumedType>)>,
     /// The types of the parameters of its lambdas.
     pub lambdas: Vec<LambdaTypes>,

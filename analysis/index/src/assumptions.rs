@@ -109,7 +109,7 @@ impl StaticParameters {
     }
 }
 
-/// Where the type of a parameter comes from.
+/// The source of a parameter's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// `self`, `cls`.

@@ -1,5 +1,5 @@
-//! Library functions that call functions of the user. For each of them: which of its arguments are such functions, and
-//! with which arguments it calls them.
+//! Library functions that call functions of the user. The table says which arguments of a library function are such
+//! functions, and with which arguments the library function calls them.
 //!
 //! `tf.while_loop(cond, body, loop_vars)` calls `cond(*loop_vars)`. `Dataset.map(f)` calls `f` with an element.
 //! `jax.lax.scan(f, init, xs)` calls `f(init, xs[0])`. The fixpoint treats these as calls of `f`.
@@ -21,8 +21,8 @@ pub enum PassedArgument {
     Spread(usize, &'static str),
     /// All positional arguments of the library function from this position on: `lax.cond(p, f, g, *operands)`.
     Rest(usize),
-    /// One slice along the first axis of an argument of the library function. If the argument is a tuple, so is the
-    /// slice.
+    /// One slice along the first axis of an argument of the library function. If the argument is a tuple, the slice is
+    /// a tuple too.
     Slice(usize, &'static str),
     /// One leaf of an argument that is a tree of containers: an array for `[(x, y), {"z": z}]`.
     Leaf(usize, &'static str),
@@ -293,8 +293,8 @@ pub struct DatasetMethod<'a> {
     pub function: &'a Expr,
 }
 
-/// Returns the receiver and the function of a call that may be a call of a method of `tf.data.Dataset` which converts
-/// and calls a function. Returns `None` if the method has another name.
+/// Returns the receiver and the function argument of a call such as `data.map(f)`, which may call a method of
+/// `tf.data.Dataset` that converts and calls `f`. Returns `None` if no such method has this name.
 pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     let attribute = call.func.as_attribute_expr()?;
     let (position, keyword) = match attribute.attr.as_str() {

@@ -22,8 +22,9 @@ pub struct FunctionEntry {
     pub class: Option<ClassIndex>,
     /// The innermost enclosing function.
     pub parent: Option<FunctionIndex>,
-    /// Whether a later statement of the module binds its name to a value without it, so that calls of the name may not
-    /// call it: `floor = torch.floor` after `def floor(x): …`. `step = jax.jit(step)` does not count.
+    /// Whether a later statement of the module binds the function's name to a value that does not contain the function,
+    /// such as `floor = torch.floor` after `def floor(x): …`. A call of the name may then call another function.
+    /// `step = jax.jit(step)` does not count.
     pub replaced: bool,
 }
 

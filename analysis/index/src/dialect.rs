@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// `tf.function` and what it converts; Keras 2.
+    /// `tf.function` and the code that it converts; Keras 2.
     Tensorflow,
     /// Keras 3 methods reached through Keras: traced, but *not* converted.
     Keras,

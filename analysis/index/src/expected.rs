@@ -18,8 +18,8 @@ pub fn expects_exception(with: &ast::StmtWith) -> bool {
     with.items.iter().any(|item| expects(&item.context_expr))
 }
 
-/// Returns the ranges of the `with` statements in a file that expect an exception. Those nested in another one are left
-/// out.
+/// Returns the ranges of the `with` statements in a file that expect an exception. A `with` statement inside another
+/// such statement is left out.
 pub fn expecting(body: &[Stmt]) -> Vec<TextRange> {
     let mut finder = Finder { found: Vec::new() };
     finder.visit_body(body);

@@ -28,7 +28,7 @@ impl Binding {
         }
     }
 
-    /// Returns the binding time of a value that has one binding time on some paths and the other on others.
+    /// Returns the binding time of a value whose binding time is `self` on some paths and `other` on the other paths.
     pub fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -71,7 +71,7 @@ pub enum Library {
     Tensorflow,
     Torch,
     Jax,
-    /// A library that runs on several of the others, or has Tensors of its own.
+    /// A library that runs on several of the libraries above, or has Tensors of its own.
     Other,
 }
 
@@ -214,7 +214,7 @@ impl DType {
     }
 }
 
-/// What is known about the value of an expression.
+/// The known properties of the value of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fact {
     pub alternatives: Vec<Alternative>,

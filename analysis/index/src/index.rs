@@ -120,7 +120,7 @@ pub fn tree(db: &dyn Db, document: Document) -> Option<Arc<Parsed<ModModule>>> {
     with_text(db, document, |text| tree_of(db, document, text))
 }
 
-/// Like [`tree`], for a caller that has the text of the document.
+/// Returns the tree of a document whose text is already loaded; `None` if it is too deep to walk.
 pub fn tree_of(db: &dyn Db, document: Document, text: &str) -> Option<Arc<Parsed<ModModule>>> {
     if document.open(db) {
         return open_tree(db, document).clone();

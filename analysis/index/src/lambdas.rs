@@ -33,7 +33,7 @@ pub struct LambdaSyntax {
     /// The enclosing function, or the module's own code.
     pub scope: Code,
     pub id: ExprId,
-    /// Where its parameters are used: (parameter, range of the name).
+    /// The uses of its parameters: (parameter, range of the name).
     pub uses: Vec<(ParameterIndex, TextRange)>,
     /// Whether a library stages the functions that the lambda calls.
     pub stages: bool,
@@ -54,7 +54,7 @@ pub struct LambdaStage {
     pub converts: bool,
 }
 
-/// What calls the lambdas among the arguments of a call.
+/// The caller of the lambdas among the arguments of a call.
 pub enum CalledBy<'a> {
     /// `lax.scan(lambda carry, x: …, init, xs)`
     Function(&'static HigherOrderFunction),

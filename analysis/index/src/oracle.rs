@@ -70,9 +70,9 @@ pub struct Question<'a> {
     pub acyclic: bool,
 }
 
-/// The attributes that a method sets on its receiver. Their types are those that other code infers when it reads the
-/// attributes, so they also cover values that other methods set. Each type is given in two forms: as the type engine
-/// displays it, and as type expressions. The types are only compared with each other.
+/// The attributes that a method sets on its receiver. The type of an attribute is the type with which other code reads
+/// it, so it includes the values that other methods set. Each type is given in two forms: as the type engine displays
+/// it, and as type expressions. The types are only compared with each other.
 pub type Attributes = Vec<(Name, String, AssumedType)>;
 
 /// The answer to a question.

@@ -82,7 +82,8 @@ pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     }
 }
 
-/// Like [`wrapper`], but also for the wrappers of torch and for root decorators.
+/// Returns the dialect and the kind of root for any function that [`wrapper`] knows, and also for the wrappers of torch
+/// and for root decorators.
 pub fn wrapper_of_any(name: &str) -> Option<(Dialect, Option<RootKind>)> {
     match root_decorators::named(name) {
         Some(decorator) if root_decorators::takes_options(decorator.name) => None,

@@ -28,8 +28,8 @@ impl FileIndex {
         after.take_while(move |(_, entry)| range.contains_range(entry.range)).map(|(nested, _)| nested)
     }
 
-    /// Returns whether an outermost function is self-contained. Other code then depends on its body only by whether the
-    /// function is a generator.
+    /// Returns whether an outermost function is self-contained. Other code then depends on its body in one respect
+    /// only: whether the function is a generator.
     pub fn is_self_contained(&self, function: FunctionIndex) -> bool {
         self.with_nested(function)
             .all(|nested| self.signatures.get(nested).is_some_and(|signature| !signature.binds_outside()))

@@ -45,7 +45,7 @@ pub struct QualifiedName {
 pub enum Placeholder {
     /// A Tensor of TensorFlow, or a structure of Tensors.
     Tensor,
-    /// Like `Tensor`, for the argument of a `tf.function`: a loop over it counts as staged.
+    /// The argument of a `tf.function`: a Tensor, or a structure of Tensors. A loop over it counts as staged.
     Argument,
     /// An array of JAX, or a structure of arrays.
     Array,

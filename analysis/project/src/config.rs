@@ -67,8 +67,8 @@ pub struct Settings {
     pub thorough: bool,
     /// Whether functions are followed as values in a large project, too. This takes seconds.
     pub follows_values: bool,
-    /// Whether imports from files of the project that are not analyzed have unknown types. This is so while only the
-    /// files that are open in an editor are analyzed, before the whole project is.
+    /// Whether imports from files of the project that are not analyzed have unknown types. This is the case before the
+    /// whole project is analyzed, while only the files that are open in an editor are.
     pub isolated: bool,
     /// The import roots inside the project. If the list is empty, they are the project's root and `src/`.
     pub src: Vec<SystemPathBuf>,

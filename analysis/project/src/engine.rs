@@ -66,7 +66,7 @@ impl Engine {
         Self::open_with_listener(system, root, settings, environment, None)
     }
 
-    /// Like [`Self::open`], with a listener for every query that is executed.
+    /// Returns an engine without files. The listener is called for every query that is executed.
     pub fn open_with_listener(
         system: impl System + Clone + RefUnwindSafe + 'static,
         root: &SystemPath,
@@ -136,7 +136,7 @@ impl Engine {
         self.edited.clear();
     }
 
-    /// Returns whether the results equal those of a run from scratch. They may not after a quick run.
+    /// Returns whether the results equal those of a run from scratch. After a quick run, they may differ.
     pub fn is_complete(&self) -> bool {
         self.lock().cache.is_complete()
     }

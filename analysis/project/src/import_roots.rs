@@ -7,9 +7,10 @@ use crate::config::Settings;
 /// The maximum number of import roots. Each of them slows down the resolution of every import.
 const MAX_ROOTS: usize = 64;
 
-/// Returns the import roots of a project, in this order: the configured ones, or `src/`; for every file, the folder
-/// above its outermost package, so that files that are given explicitly can import their neighbors; the project's root.
-/// The first root that contains a file determines its module name, so the project's root comes last.
+/// Returns the import roots of a project, in this order: the configured roots, or `src/`; then, for every file, the
+/// folder above its outermost package; last, the project's root. With the folders above packages, files that are given
+/// explicitly can import their neighbors. The first root that contains a file determines its module name, so the
+/// project's root comes last.
 pub(crate) fn of(
     system: &dyn System,
     root: &SystemPath,

@@ -463,7 +463,7 @@ def step(x):
     }
 }
 
-/// The number of overriding methods, and of decorated functions, is larger than that of the values of a variable.
+/// A number of overriding methods or decorated functions that exceeds the number of values that a variable holds.
 const MANY: usize = 90;
 
 #[test]

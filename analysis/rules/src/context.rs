@@ -345,7 +345,7 @@ pub struct FileContext<'a> {
 }
 
 impl<'a> FileContext<'a> {
-    /// Returns the scopes and calls of the file, for rules that look up to what names are bound.
+    /// Returns the scopes and calls of the file, for rules that look up the bindings of names.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))
     }

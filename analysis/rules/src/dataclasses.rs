@@ -3,7 +3,7 @@
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr};
 
-/// What generates methods of a class.
+/// The kind of a class, which determines the methods that are generated for it.
 pub(crate) enum ClassKind {
     Plain,
     Dataclass { eq: bool, frozen: bool, unsafe_hash: bool },

@@ -26,8 +26,9 @@ use ag_syntax::qname::QName;
 const SWITCHED: [&str; 7] =
     ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
 
-/// Returns whether the calling function does not reach a call, because of the values that its tests have. These are
-/// computed from the values of the parameters: the arguments that the known calls pass, or else the defaults.
+/// Returns whether the calling function does not reach a call because a condition before the call is always true or
+/// always false. The conditions are evaluated with the values of the parameters: the arguments that the known calls
+/// pass, or else the defaults.
 pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
     let (Some(stage), Some(flow)) = (call.stage, queries::flow(db, call.function).as_ref()) else {
         return false;

@@ -29,7 +29,7 @@ pub(super) const MUTATORS: [&str; 17] = [
     "update",
 ];
 
-/// Those of [`MUTATORS`] that few classes other than containers have.
+/// The methods in [`MUTATORS`] that few classes other than containers have.
 const CONTAINER_ONLY_MUTATORS: [&str; 8] =
     ["append", "appendleft", "extend", "extendleft", "pop", "popitem", "popleft", "setdefault"];
 

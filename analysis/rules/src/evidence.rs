@@ -43,11 +43,11 @@ const BUILTINS: [&str; 13] = [
     "zip",
 ];
 
-/// Functions that apply another one to the leaves of a structure, with the position of the structure.
+/// Functions whose first argument is applied to the leaves of the structures in the other arguments.
 const MAPS: [&str; 4] =
     ["jax.tree.map", "jax.tree_util.tree_map", "keras.tree.map_structure", "tensorflow.nest.map_structure"];
 
-/// Methods of Keras whose first argument is what the data set yields, usually a tuple.
+/// Methods of Keras whose first argument is an element of the data set, usually a tuple.
 const STEPS: [&str; 3] = ["train_step", "test_step", "predict_step"];
 
 /// The rules about traced values that Python or NumPy needs.
@@ -79,8 +79,8 @@ impl Evidence {
     }
 }
 
-/// Returns whether the value that decides about a finding is a Tensor only because of unconfirmed assumptions about
-/// parameters, of this function or of the functions that call it.
+/// Returns whether the value that decides about a finding is a Tensor only if unconfirmed assumptions about parameters
+/// hold: parameters of this function, or of the functions that call it.
 pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
     let of_parameter = ctx.stage.parameters.iter().enumerate().any(|(position, parameter)| {
         parameter.source == Source::CallSites
@@ -158,11 +158,11 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
             !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
                 || parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        // The arguments of a call that may reach several functions may be meant for another one.
+        // If a call may reach several functions, its arguments may be meant for another of them.
         Source::CallSites if ctx.stage.several_callees => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        // What library functions pass to their bodies is known only from the arguments of the call.
+        // The values that a library function passes to its bodies are known only from the arguments of its call.
         Source::CallSites if !callers::is_called_by_users(ctx.stage) => {
             parameter_use::is_used_as_tensor(ctx, &parameter.name) || is_passed_tensor(ctx, position, calls)
         }
@@ -269,7 +269,7 @@ fn of_any<'e>(
     Evidence::any(tensors.map(|operand| of_expression(ctx, operand, seen)).collect::<Vec<_>>())
 }
 
-/// Returns the evidence for a variable: that for the values that reach it.
+/// Returns the evidence for a variable: the combined evidence for the values that reach it.
 fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSet<TextRange>) -> Evidence {
     let definitions = ctx.flow.definitions_of(read.range(), name);
     if definitions.is_empty() {

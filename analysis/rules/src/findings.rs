@@ -126,8 +126,8 @@ fn uncapitalised(message: &str) -> String {
     }
 }
 
-/// Returns the severity to report; `None` if the rule is disabled. A configured severity takes precedence over that of
-/// the diagnostic, which is lower than the severity of its rule if the finding is uncertain.
+/// Returns the severity to report; `None` if the rule is disabled. A configured severity takes precedence over the
+/// severity of the diagnostic. A diagnostic of an uncertain finding has a lower severity than its rule.
 fn severity(rules: &RuleTable, diagnostic: &Diagnostic) -> Option<Severity> {
     let configured = rules.enabled(diagnostic.code)?;
     let own = registry::find(diagnostic.code)?.severity;

@@ -161,7 +161,7 @@ pub(super) fn is_operand(expression: &Expr, range: TextRange) -> bool {
 }
 
 /// Returns whether `range` is after an `if` that tests an attribute of `self` and returns, in the same block or in one
-/// around it. Like the `else` of this `if`, the code does not run in each call:
+/// around it. The code after such an `if` does not run in each call:
 ///
 /// ```python
 /// def count(self):

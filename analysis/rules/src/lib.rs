@@ -69,7 +69,7 @@ pub struct Rule {
     pub check: Check,
 }
 
-/// What a rule checks, with the function that checks it.
+/// The code that a rule checks, and the function that checks it.
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// Each staged function, with its facts.

@@ -49,7 +49,8 @@ struct FunctionView<'a> {
     function: FunctionId<'a>,
     ast: &'a FunctionAst,
     flow: &'a Flow,
-    /// How the function is staged; `None` if it is not. The function around `jax.vmap(lambda row: f(row))` need not be.
+    /// How the function is staged; `None` if it is not. The function around `jax.vmap(lambda row: f(row))` need not be
+    /// staged.
     stage: Option<&'a Stage>,
 }
 

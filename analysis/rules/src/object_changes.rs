@@ -1,5 +1,6 @@
-//! What eager and traced code of a file does to objects: the attributes that functions and loops assign, and the
-//! functions that they call. It contains no positions in the file, so edits elsewhere in the file do not change it.
+//! The operations of a file's eager and traced code on objects: the attributes that functions and loops assign, and the
+//! functions that they call. The result contains no positions in the file, so edits elsewhere in the file do not change
+//! it.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -110,7 +111,7 @@ pub(super) fn document_of(db: &dyn Db, own: Document, module: Option<&str>) -> O
 struct Collector<'c> {
     index: &'c FileIndex,
     changes: &'c mut ObjectChanges,
-    /// The function around, with the range of its `def`.
+    /// The enclosing function, with the range of its `def`.
     function: Option<(FunctionPath, TextRange)>,
 }
 
@@ -154,7 +155,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
 }
 
 impl Collector<'_> {
-    /// Adds the loops of a body, and returns what the body does.
+    /// Adds the loops of a body, and returns the changes and calls of the body.
     fn body(&mut self, body: &[Stmt]) -> Code {
         let mut visitor =
             CodeVisitor { function: self.function.as_ref(), code: Code::default(), loops: Vec::new() };

@@ -39,7 +39,8 @@ const ACCEPT_NUMBERS: [&str; 20] = [
 /// Modules whose functions take structures of Tensors.
 const OF_STRUCTURES: [&str; 4] = [".data.", ".nest.", ".tree.", ".tree_util."];
 
-/// Functions that take structures of Tensors besides Tensors, and pass their parts to another function.
+/// Functions that take Tensors or structures of Tensors. Most of them pass the parts of a structure to another
+/// function.
 const ACCEPT_STRUCTURES: [&str; 13] = [
     "associative_scan",
     "block_until_ready",
@@ -154,8 +155,8 @@ fn depends_on_annotated_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
 }
 
 /// Returns whether a parameter may receive an option of a layer, because it is the second or a later one: `width` in
-/// `call(self, x, width)`. For a loss, `call(self, y_true, y_pred)`, and for `update_state` of a metric, Keras itself
-/// passes two Tensors.
+/// `call(self, x, width)`. Two methods are excluded, because Keras itself passes two Tensors to them:
+/// `call(self, y_true, y_pred)` of a loss, and `update_state` of a metric.
 fn may_be_option(ctx: &FunctionContext, position: usize) -> bool {
     let of_loss = ctx.stage.parameters.iter().any(|parameter| parameter.name == "y_true");
     is_later(ctx, position) && ctx.def().name.as_str() == "call" && !of_loss
@@ -197,8 +198,8 @@ fn depends_on_flag(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
         .any(|parameter| !is_used_as_tensor(ctx, &parameter.name) && is_flag_of_keras(ctx, &parameter.name))
 }
 
-/// Returns whether the parameter receives the second or a later argument of a Keras method, which the calls between
-/// that method and this function pass on unchanged.
+/// Returns whether the parameter receives the second or a later argument of a Keras method. The calls between that
+/// method and this function must pass the argument on unchanged.
 fn is_flag_of_keras(ctx: &FunctionContext, parameter: &Name) -> bool {
     let mut callee = Target { document: ctx.document, path: ctx.path.clone(), bound: false };
     let (mut stage, mut name) = (ctx.stage, parameter.clone());

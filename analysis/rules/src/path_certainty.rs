@@ -110,9 +110,9 @@ fn is_under_python_test(function: &FunctionAst, constructs: &[Construct], range:
     guards::is_under(&function.def().body, range, &is_python, &|_| false)
 }
 
-/// Returns whether TorchScript may leave out a call between the root and this function. It does so if it decides a test
-/// while it compiles, such as `if not torch.jit.is_scripting():`. The call is under this `if`, or after it if it
-/// returns.
+/// Returns whether TorchScript may leave out a call between the root and this function. TorchScript leaves out a call
+/// if it decides a test while it compiles, such as `if not torch.jit.is_scripting():`, and the call is under this `if`.
+/// The call may also be after the `if`, if the body of the `if` returns.
 fn is_called_uncompiled(ctx: &FunctionContext) -> bool {
     guards::is_called_under(ctx, &|call, test| {
         let text = &call.ast.text[test.range()];
@@ -163,7 +163,7 @@ pub(super) fn receives<'a>(
             .is_some_and(|(caller, value)| accepts(caller, value))
 }
 
-/// What the call that leads to a function passes for a parameter.
+/// The value that a parameter receives from the call that leads to its function.
 pub(super) enum Passed<'db> {
     Argument(&'db Expr),
     /// A library function calls the function with values that it computes from these arguments:
@@ -171,8 +171,8 @@ pub(super) enum Passed<'db> {
     FromLibrary(Vec<&'db Expr>),
 }
 
-/// Returns what the call that reaches this function passes for a parameter, with the calling function. `None` if it is
-/// not known.
+/// Returns the value that a parameter receives from the call that reaches this function, with the calling function.
+/// `None` if it is not known.
 pub(super) fn passed<'db>(
     ctx: &FunctionContext<'db>,
     parameter: &Name,

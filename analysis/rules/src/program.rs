@@ -14,7 +14,7 @@ pub(crate) struct ScopeId(usize);
 
 const MODULE: ScopeId = ScopeId(0);
 
-/// What a name is bound to.
+/// The value or definition to which a name is bound.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Value(&'a Expr),
@@ -128,7 +128,7 @@ impl<'a> Program<'a> {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the value to which a name is certainly bound where it is read, and the scope that binds it.
+    /// Returns the value that a name certainly has at the position `at`, and the scope that binds the name.
     pub(crate) fn lookup(&self, scope: ScopeId, name: &str, at: TextSize) -> Option<(Bound<'a>, ScopeId)> {
         self.binding(scope, name, at).map(|(binding, owner)| (binding.bound, owner))
     }
@@ -200,7 +200,8 @@ impl<'a> Program<'a> {
     }
 
     /// Returns the method of an object that the file creates: `model.loss` after `model = Model(3)`, `self.layer.call`
-    /// after `self.layer = Layer(3)` in the constructor. No code assigns to the attribute.
+    /// after `self.layer = Layer(3)` in the constructor. Returns `None` if code assigns to an attribute with the name
+    /// of the method.
     pub(crate) fn method_of_object(
         &self,
         scope: ScopeId,

@@ -24,12 +24,12 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
         }
     }
     let mut diagnostics = context.diagnostics.take();
-    // `torch.compile(model)`: other values may flow to `model`, besides the functions of the project.
+    // If the argument of `torch.compile(model)` is a variable, its value may also be a function outside the project.
     let highest_by_value = match callers::is_reached_from_compiled_value(&context) {
         true => Severity::Info,
         false => Severity::Warning,
     };
-    // The calls of the function are in other code.
+    // Findings at the calls of the function are in other functions. Their severity is not changed.
     let is_own = |diagnostic: &Diagnostic| matches!(&diagnostic.span.anchor, Anchor::Function(path) if *path == context.path);
     for diagnostic in diagnostics.iter_mut().filter(|it| it.severity != Severity::Info && is_own(it)) {
         if stage.uncertain
@@ -45,7 +45,7 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
             if stage.by_value {
                 diagnostic.severity = diagnostic.severity.min(highest_by_value);
             }
-            // There may be no object of the derived class.
+            // An override runs only if an object of the derived class exists, which is not certain.
             if stage.is_override {
                 diagnostic.severity = diagnostic.severity.min(Severity::Warning);
             }

@@ -31,7 +31,8 @@ impl Selector {
         }
     }
 
-    /// Returns a rank: of two conflicting selectors, the more specific one takes precedence.
+    /// Returns how specific the selector is. If two selectors conflict, the one with the larger number takes
+    /// precedence.
     fn specificity(&self) -> usize {
         match self {
             Self::All => 0,

@@ -1,10 +1,9 @@
 //! Suppression comments: `# ag: ignore[undefined-branch, AG102]`, `# ag: ignore`, and for a file
 //! `# ag: ignore-file`, `# ag: ignore-file[AG303]`.
 //!
-//! A comment on the first or last line of a finding suppresses it, and so does a comment on the first or last
-//! line of the logical line in which the finding starts. An `ignore-file` comment must be on its own line
-//! before the first statement (a docstring may precede it). Findings of the engine itself (AG9xx) can be
-//! configured, but not suppressed.
+//! A comment suppresses a finding if it is on the first or last line of the finding, or on the first or last line of
+//! the logical line in which the finding starts. An `ignore-file` comment must be on its own line before the first
+//! statement (a docstring may precede it). Findings of the engine itself (AG9xx) can be configured, but not suppressed.
 
 mod directive;
 mod lines;

@@ -21,7 +21,7 @@ use ag_syntax::qname::QName;
 /// The maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
 
-/// Where a Tensor comes from, ordered from most to least certain.
+/// The origin of a Tensor, ordered from most to least certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     /// An operation, or an argument that is certainly a Tensor.

@@ -30,7 +30,7 @@ use crate::stages;
 use crate::update::{AttributesByRound, Edited, Effect, Update};
 use crate::value_flow::{EditedFlow, PossibleCalls};
 
-/// What the next run may reuse.
+/// The data of a run that the next run may reuse.
 #[derive(Default)]
 pub struct RunCache {
     /// The documents of the run.
@@ -44,7 +44,7 @@ pub struct RunCache {
     pub(crate) has_unknown: bool,
     /// The state after the last round; `None` before the first run.
     fixpoint: Option<Fixpoint>,
-    /// For methods that were edited since the last run: the attributes that the method sets, for each round.
+    /// The attributes that methods set, for each round. Contains the methods that were edited since the last run.
     pub(crate) attributes: AttributesByRound,
 }
 
@@ -259,7 +259,7 @@ impl Run<'_> {
         self.round_of(fixpoint, known, edited, &is_queried)
     }
 
-    /// Infers the types of functions that are possibly staged. The answers for the others remain valid.
+    /// Infers the types of functions that are possibly staged. The answers for all other functions remain valid.
     fn possible_round(
         &mut self,
         fixpoint: &Fixpoint,
@@ -347,7 +347,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a document for the oracle. It contains the text if the document is edited.
+/// Returns a document for the oracle. `edited` is its new text if the document was edited.
 pub(crate) fn source(
     db: &Database,
     document: Document,

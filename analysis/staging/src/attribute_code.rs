@@ -44,7 +44,8 @@ pub(crate) fn attribute_code(function: &ast::StmtFunctionDef, text: &str) -> Str
     code + text.get(at..end).unwrap_or_default()
 }
 
-/// Returns the lines of a statement, or its own range if it shares them with other code.
+/// Returns the range of the lines of a statement; if these lines contain other code too, the range of the statement
+/// itself.
 fn whole_lines(text: &str, range: TextRange) -> Range<usize> {
     let is_space = |c: char| matches!(c, ' ' | '\t');
     let own = Range::<usize>::from(range);

@@ -1,7 +1,7 @@
 //! The binding time of a test: it follows from the type checker's answer, except where staging differs from Python.
 //!
-//! A type checker infers `bool` for `not t` and `a and t`. AutoGraph rewrites them into operators on Tensors,
-//! and the other libraries evaluate `bool(t)`, so they have the binding time of their operands.
+//! A type checker infers `bool` for `not t` and `a and t`. AutoGraph rewrites such a test into operators on Tensors,
+//! and the other libraries evaluate `bool(t)`. So the test has the binding time of its operands.
 
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 

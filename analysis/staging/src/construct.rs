@@ -102,8 +102,8 @@ impl<'a> ConstructNode<'a> {
         }
     }
 
-    /// Returns the statements that run when the test is true, and those that run when it is false. The latter are
-    /// `None` if an `elif` follows. Returns `None` for constructs without branches.
+    /// Returns the statements that run when the test is true, and those that run when it is false. If an `elif`
+    /// follows, the second item is `None`. Returns `None` for constructs without branches.
     pub fn branches(self) -> Option<(&'a [Stmt], Option<&'a [Stmt]>)> {
         match self {
             Self::If(node, clause) => {

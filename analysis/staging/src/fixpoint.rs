@@ -1,6 +1,6 @@
 //! The fixpoint of assumptions over the whole project: the types with which every staged function is called.
 //!
-//! 1. Roots are staged, and so are the functions that they call.
+//! 1. Roots and the functions that they call are staged.
 //! 2. *Evidence* is code near staged functions: callers of a staged function (or of its class), their callers, and so
 //!    on, up to a few steps. Evidence gets no findings, but the arguments that it passes determine the types of
 //!    parameters.
@@ -46,15 +46,15 @@ pub use roots::is_unsupported;
 use crate::options::StagingOptions;
 use crate::value_flow::{Callable, PossibleCalls};
 
-/// Whether a function that certain calls reach is really staged.
+/// How certain it is that a function is staged if a certain call reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     Certain,
-    /// It is staged if there are objects of its class. It overrides a method that staged code of a base class calls on
-    /// `self`, and its class inherits this code.
+    /// The function overrides a method that staged code of a base class calls on `self`, and its class inherits this
+    /// code. So it is staged if there are objects of its class.
     Inherited,
-    /// It may not be staged. It overrides such a method in a class that may not run the staged code of its base class, or
-    /// it is a method of a Keras model that the project only calls in eager code.
+    /// The function may never be staged. Either it overrides a method that is called on `self`, but its class may not
+    /// inherit the calling code; or it is a method of a Keras model that the project calls in eager code only.
     Uncertain,
 }
 
@@ -160,8 +160,8 @@ pub struct Fixpoint {
     on_datasets: BTreeMap<Scope, Vec<RootIndex>>,
     /// The lambdas that each scope passes to functions: (lambda, callee, parameter).
     passed_lambdas: BTreeMap<Scope, Vec<(ExprId, Scope, ParameterIndex)>>,
-    /// Functions that unconverted code calls, with the reason why that call does not convert them. Types do not depend
-    /// on them.
+    /// Functions that unconverted code calls, with the reason why that call does not convert them. No types depend on
+    /// these entries.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), AssumedType>,

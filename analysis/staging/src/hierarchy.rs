@@ -206,8 +206,8 @@ impl<'db> Modules<'db> {
         Some(ClassId { document: class.document, class: found })
     }
 
-    /// Returns the class of the project that a name refers to at the end of a file: its own class, one that it imports, or
-    /// one of `from .layers import *`.
+    /// Returns the class of the project that a name refers to at the end of a file: a class that the file defines or
+    /// imports, also with `from .layers import *`.
     pub(crate) fn class_named(&self, document: DocumentIndex, name: &str, steps: usize) -> Option<ClassId> {
         if let Some(own) = self.defined(document, name) {
             return Some(own);

@@ -92,8 +92,8 @@ impl Moves {
         has_all
     }
 
-    /// Returns whether everything in a scope that other functions depend on is unchanged. If so, adds the locations of
-    /// its calls, and its lambdas.
+    /// Returns whether an edit has changed nothing in a scope on which other functions depend. If so, adds the
+    /// locations of the scope's calls, and its lambdas.
     pub(crate) fn add_types(&mut self, scope: Scope, before: &ScopeTypes, after: &ScopeTypes) -> bool {
         let ScopeTypes {
             calls,

@@ -2,8 +2,8 @@
 //! `requirements*.txt`.
 //!
 //! The search starts in the folder of a document, and goes up to the project's root. The first folder that requires a
-//! version determines the version. If its requirements contradict each other, such as those of two extras, the version
-//! is unknown.
+//! version determines the version. If the requirements in this folder contradict each other, as those of two extras
+//! may, the version is unknown.
 
 use std::str::FromStr;
 

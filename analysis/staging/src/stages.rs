@@ -118,8 +118,8 @@ pub fn of_scope(
     Some((entry.path.clone(), stage))
 }
 
-/// Returns whether a function runs eagerly. If eager code calls `tf.while_loop`, the body runs eagerly, and so do the
-/// functions that the body calls.
+/// Returns whether a function runs eagerly. If eager code calls `tf.while_loop`, the body and the functions that the
+/// body calls run eagerly.
 fn runs_eagerly<'f>(fixpoint: &'f Fixpoint, mut staged: &'f Staged) -> bool {
     const MAX_CALLERS: usize = 16;
     for _ in 0..MAX_CALLERS {

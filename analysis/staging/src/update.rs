@@ -4,7 +4,7 @@
 //! state, and the edited functions have the same calls, arguments, results, roots and attributes in each round. Then
 //! the results of all other functions remain valid, except for locations in the edited functions. So an update infers
 //! only the types of the edited functions, once under the assumptions of each round. A quick run infers them only under
-//! the assumptions of the last round. The complete run that follows it does so for the other rounds.
+//! the assumptions of the last round. The complete run that follows a quick run infers them for the other rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -64,7 +64,7 @@ pub struct PossibleCall {
     pub bound: u8,
 }
 
-/// A callee that stages the functions passed to it, where it or they are known only as values.
+/// A root or library function that stages functions which flow to it as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StagingFunction {
     /// A root in the document's index. Its function is not known by name: `jax.jit(self.loss)`.

@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 pub struct Imports {
     /// The dotted name for each local name. Relative imports keep their leading dots.
     names: FxHashMap<Name, Name>,
-    /// What other branches of conditions bind to the names, in the order of the text.
+    /// The dotted names that other branches of conditions bind to the local names, in the order of the text.
     alternatives: Vec<(Name, Name)>,
     /// The modules that are imported in any form: see [`Imports::uses`].
     modules: Vec<Name>,
@@ -56,7 +56,7 @@ impl Imports {
         self.modules.push(Name::new_static("tf_keras"));
     }
 
-    /// Like the function [`canonical`], but uses the version of Keras that the file chooses.
+    /// Returns the canonical form of a dotted name, with the version of Keras that the file chooses.
     pub fn canonical(&self, dotted: &str) -> Name {
         let name = canonical(dotted);
         if !self.legacy_keras {
@@ -119,8 +119,8 @@ impl Imports {
         self.names.iter()
     }
 
-    /// Replaces the dotted name of `local`. It is imported from a module of the project, and `dotted` is what that
-    /// module imports.
+    /// Replaces the dotted name of `local`. The file imports `local` from a module of the project, and that module
+    /// imports `dotted` under this name.
     pub fn replace(&mut self, local: Name, dotted: Name) {
         self.modules.push(dotted.clone());
         self.names.insert(local, dotted);

@@ -5,8 +5,9 @@
 //! x = getattr(layer, "scale")   # x, getattr, layer, scale
 //! ```
 //!
-//! Words in strings are included, because a string may be an annotation or an attribute name; those in triple-quoted
-//! strings are not. The result is an over-approximation: it includes keywords and numbers, and omits no identifier.
+//! Words in strings are included, because a string may be an annotation or an attribute name. Words in triple-quoted
+//! strings are not included. The result is an over-approximation: it includes keywords and numbers, and omits no
+//! identifier.
 
 /// Returns the words of `text`, which must start outside a string.
 pub fn words(text: &str) -> Vec<&str> {

@@ -1,7 +1,7 @@
 //! Reads notebooks that violate details of the format, but that Jupyter opens.
 //!
-//! Tools that edit or merge notebooks leave fields behind, such as `outputs` in a Markdown cell, omit `metadata`, or
-//! write a list for it. Jupyter warns about them at most, so their code is checked, too.
+//! Some tools that edit or merge notebooks leave fields such as `outputs` in a Markdown cell. Others omit `metadata`,
+//! or write a list for it. Jupyter at most warns about such notebooks, so their code is checked, too.
 
 use ruff_notebook::{Notebook, NotebookError};
 use serde_json::{Map, Value, json};

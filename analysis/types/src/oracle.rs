@@ -155,7 +155,8 @@ impl Oracle {
     }
 
     /// Replaces the text of every document in ty's database by its annotated source under the question's assumptions.
-    /// This contains the bodies of the queried functions, and the other code on which their types may depend.
+    /// Annotated source contains the bodies of the queried functions, and the other code on which their types may
+    /// depend.
     fn annotate(&mut self, question: &Question<'_>) {
         let workspace = Arc::clone(&self.workspace);
         let slice = if question.acyclic { dependency_slice(&workspace, question) } else { None };

@@ -18,7 +18,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Returns whether the step runs this time. If it does not, counts a skipped run. Threads that run the same plan may
+    /// Returns whether the step runs this time. Otherwise, counts a skipped run. Threads that run the same plan may
     /// count imprecisely.
     pub(super) fn should_run(&self) -> bool {
         let skips = self.skips.load(Ordering::Relaxed);

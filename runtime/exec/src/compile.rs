@@ -250,7 +250,7 @@ impl<'a> Compiler<'a> {
         self.step_releasing(Step::Release, values);
     }
 
-    /// Emits a step, and releases the values whose last use it is.
+    /// Emits a step, and releases these values, which no later step uses.
     fn step_releasing(&mut self, step: Step, values: &[ir::Value]) -> Target {
         let index = self.step(step);
         let start = self.plan.tables.dead.len();

@@ -28,7 +28,7 @@ impl Plan {
         self.resume(Vec::new(), inputs, host)
     }
 
-    /// Like `run`, but the first inputs are results of another plan. Their types are known to match.
+    /// Runs the plan with results of another plan as its first inputs, whose types are known to match.
     pub fn resume(
         &self,
         mut saved: Vec<Value>,

@@ -1,8 +1,8 @@
 //! Keeps freed memory in the process, so that tensors of a run reuse the memory of earlier tensors.
 //!
 //! glibc returns memory to the system when more than twice the size of the largest freed block is free at the end of
-//! the heap. A training step frees about as much, so each step gets all its memory again from the system, which clears
-//! every page. For a small convolutional network, this takes a third of the time.
+//! the heap. A training step frees about that much memory, so each step gets all its memory again from the system,
+//! which clears every page. For a small convolutional network, this takes a third of the time.
 #![allow(unsafe_code, reason = "a call of the C library")]
 
 /// The free memory at the end of the heap that is kept, in bytes.

@@ -211,8 +211,8 @@ pub(super) enum Step {
         call: u32,
     },
 
-    /// Runs a segment natively and jumps to `to`. If that is not possible, the next steps run: they execute the same
-    /// nodes on libtorch.
+    /// Runs a segment natively and jumps to `to`. If the segment cannot run natively, the plan continues with the next
+    /// steps, which execute the same nodes on libtorch.
     Native {
         native: u32,
         to: Target,

@@ -11,7 +11,7 @@ pub enum Tier {
     Torch,
     /// Segments of small tensors run natively.
     Native,
-    /// Like `Native`, but even a single operator is a segment. For tests.
+    /// Even a single operator runs natively. For tests.
     Always,
 }
 

@@ -8,7 +8,7 @@ use ag_standalone::{Argument, Value};
 
 use crate::names::identifiers;
 
-/// Where a function is from.
+/// The source of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     pub function: &'a str,
@@ -102,7 +102,7 @@ fn table(declared: &str, addresses: &[String]) -> String {
     format!("    {declared}[] = {{{}}};\n", addresses.join(", "))
 }
 
-/// Returns the path of a value, if its C name is another one.
+/// Returns the path for a comment, if the C name of the value differs from it; otherwise an empty text.
 fn renamed(path: &str, name: &str) -> String {
     if path == name { String::new() } else { format!("`{path}`, ") }
 }

@@ -44,7 +44,8 @@ pub enum LibraryError {
 
 impl Library {
     /// Compiles a graph to a function with this name. `captures` contains the elements of each captured tensor, in the
-    /// order of the graph's parameters; `results` the path of each result; and `source` where the function is from.
+    /// order of the graph's parameters. `results` contains the path of each result, and `source` says where the
+    /// function is from.
     pub fn new(
         name: &str,
         graph: &Graph,

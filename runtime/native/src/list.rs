@@ -136,8 +136,8 @@ impl List {
         if words > self.data.capacity() {
             self.data.reserve(words);
         }
-        // SAFETY: the data has the capacity; its last word is initialized, and the tensor the others. The caller
-        // guarantees the source.
+        // SAFETY: the data has the capacity; its last word is initialized here, and the copied tensor initializes the
+        // other words. The caller guarantees the source.
         unsafe {
             if words > length {
                 self.data.as_mut_ptr().add(words - 1).write(0);

@@ -30,8 +30,8 @@ impl Limits {
         if threads <= 1 {
             Self { elements: 1 << 17, function_calls, multiplications: 1 << 26 }
         } else {
-            // The grain size of libtorch's elementwise operators (`at::internal::GRAIN_SIZE`), and products of about
-            // 20 us, which gain little from several threads.
+            // `elements` is the grain size of libtorch's elementwise operators (`at::internal::GRAIN_SIZE`). A product
+            // with this many multiplications takes about 20 us, and gains little from several threads.
             Self { elements: 1 << 15, function_calls, multiplications: 1 << 21 }
         }
     }
@@ -41,7 +41,7 @@ impl Limits {
         Self { elements: 1 << 28, function_calls: usize::MAX, multiplications: usize::MAX }
     }
 
-    /// Returns whether libtorch can compute what exceeds the limits.
+    /// Returns whether libtorch can compute the nodes that exceed the limits.
     pub(crate) fn has_libtorch(self) -> bool {
         self.multiplications < usize::MAX
     }

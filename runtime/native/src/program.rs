@@ -73,7 +73,7 @@ pub(crate) enum Step {
         a: Place,
         b: Place,
         count: u32,
-        /// In bytes, from one product to the next: of the result and of both factors.
+        /// The distances in bytes from one product to the next, in the result and in both factors.
         strides: [u32; 3],
     },
     Reduce {

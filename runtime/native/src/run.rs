@@ -19,7 +19,7 @@ pub struct Memory {
     registers: Vec<u64>,
     lists: Vec<List>,
     /// The memory of lists that no longer exist, with the size of their tensors. New lists of tensors of the same size
-    /// use it first, because they often become as long.
+    /// use this memory first, because they often grow to the same length.
     spare: Vec<(u32, Vec<u64>)>,
     /// The outputs that are numbers.
     numbers: Vec<u64>,
@@ -474,7 +474,7 @@ impl Memory {
     }
 }
 
-/// Keeps the memory of a list for another one.
+/// Keeps the memory of a list, so that a later list can use it.
 fn keep(spare: &mut Vec<(u32, Vec<u64>)>, item: u32, data: Vec<u64>) {
     if data.capacity() > 0 {
         spare.push((item, data));

@@ -89,7 +89,7 @@ pub type Layouts = FxHashMap<Value, Vec<usize>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Where a run has stopped.
+/// The operation at which a run has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure<'a> {
     /// The name of the operation. If it raises an exception: the class, and the message if it is a constant.

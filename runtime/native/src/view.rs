@@ -97,7 +97,7 @@ impl View {
         view
     }
 
-    /// As `Tensor.expand`.
+    /// Returns the view of `Tensor.expand`; `None` if the sizes do not fit.
     pub(crate) fn expand(&self, sizes: &[usize]) -> Option<Self> {
         let added = sizes.len().checked_sub(self.rank())?;
         let mut strides = vec![0; added];
@@ -111,8 +111,8 @@ impl View {
         Some(self.with(sizes.to_vec(), strides, 0))
     }
 
-    /// As `Tensor.view`; `None` if the elements would have to be copied. Only two cases are supported: contiguous
-    /// tensors, and shapes that differ only by dimensions of size one.
+    /// Returns the view of `Tensor.view`; `None` if the elements would have to be copied. Only two cases are supported:
+    /// contiguous tensors, and shapes that differ only by dimensions of size one.
     pub(crate) fn reshape(&self, sizes: &[usize]) -> Option<Self> {
         if self.is_contiguous() {
             return Some(self.with(sizes.to_vec(), contiguous(sizes), 0));

@@ -19,7 +19,7 @@ cycle; `runtime/tests/layers_test.py` checks both.
     capture        the state of a trace: tensors, numbers, sizes, views, Python objects
     conversion     converted functions and their source maps
     source         utilities for programs that rewrite Python: trees, templates, text with a source map
-    trees          trees of objects as tensors: which classes refer to themselves, the columns of their attributes
+    trees encodes trees of objects as tensors, for classes that refer to themselves
     errors         exceptions with a position in the user's source
     record         operations, types, values, nodes and regions as plain data
 

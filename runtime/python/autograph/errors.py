@@ -49,7 +49,7 @@ class OuterHistory(StagingError):
 
 
 class Caught(StagingError):
-    """A `try` surrounds an exception of the graph, and cannot catch it."""
+    """An exception of the graph is raised inside a `try`, which cannot catch it."""
 
 
 class FallbackWarning(UserWarning):
@@ -80,7 +80,8 @@ class Assumed(Exception):
 
 
 class ResultKindChanged(Exception):
-    """A graph has called the Python function with this code, and its result has another kind than in earlier calls."""
+    """A graph has called the Python function with this code, and the kind of its result differs from that in earlier
+    calls."""
 
     def __init__(self, code):
         super().__init__(f"`{code.co_name}` returns values of different kinds")
@@ -125,9 +126,9 @@ class Undecided(Signal):
 
 
 class Refuted(Signal):
-    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual answer.
-    `assumption` is the message and the span of its check, `examples` the sizes and numbers of this call, as far as they are
-    known (`Sizes.observed`)."""
+    """Restarts the trace with the other answer to a condition on sizes: the arguments of the call contradict the usual
+    answer. `assumption` is the message and the span of its check. `examples` are the sizes and numbers of this call, as
+    far as they are known (`Sizes.observed`)."""
 
     def __init__(self, assumption, examples):
         super().__init__()
@@ -136,8 +137,8 @@ class Refuted(Signal):
 
 
 class CheckAfterEffect(Signal):
-    """Restarts the trace without assumptions at these points. Their checks come after output or calls of Python, so a run
-    that failed such a check could not be repeated."""
+    """Restarts the trace without assumptions at these points. Their checks follow output or calls of Python, so Python
+    could not repeat a run in which such a check fails."""
 
     def __init__(self, points):
         super().__init__()

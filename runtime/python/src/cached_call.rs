@@ -180,7 +180,7 @@ enum Source {
     Outside(PyObject),
 }
 
-/// How a result of the function consists of results of the graph. Each call creates new containers.
+/// The structure of the function's result, built from results of the graph. Each call creates new containers.
 enum Built {
     Result(usize),
     /// The same object in each call.
@@ -265,15 +265,15 @@ pub(super) struct PyCachedCall {
 
 #[pymethods]
 impl PyCachedCall {
-    /// - `call`: the arguments, the keyword arguments and their leaves, of the call that ran the trace. `None` is returned
-    ///   if they cannot be compared here, for example because an object has leaves itself.
+    /// - `call`: the arguments, the keyword arguments and the leaves of both, in the call that ran the trace. `None` is
+    ///   returned if they cannot be compared here, for example because an object has leaves itself.
     /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
     ///   state is not `settings`.
     /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and how the result
-    ///   consists of results of the plan (`Result.form` in `tracing/result.py`). None if a run has effects on
-    ///   Python state, or needs Python for its gradients.
+    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and the structure of
+    ///   the result (`Result.form` in `tracing/result.py`). None if a run has effects on Python state, or needs Python
+    ///   for its gradients.
     /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
     #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]

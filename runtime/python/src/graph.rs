@@ -251,9 +251,9 @@ impl PyGraph {
         }
     }
 
-    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index, `exceptions` the
-    /// user's exception classes by the names in `raise` nodes, `passes` the passes for `optimized`. `strides` contains the
-    /// strides of the inputs, or `None` for contiguous tensors and other inputs.
+    /// Compiles the graph. `callbacks` are the functions that `python` nodes call by index. `exceptions` are the user's
+    /// exception classes by the names in `raise` nodes, and `passes` are the passes for `optimized`. `strides` contains
+    /// the strides of the inputs, or `None` for contiguous tensors and other inputs.
     #[pyo3(signature = (callbacks = Vec::new(), exceptions = None, passes = None, strides = Vec::new()))]
     fn compile(
         &self,
@@ -273,8 +273,8 @@ impl PyGraph {
         Ok(Self::from_graph(self.rewritten(passes)?))
     }
 
-    /// Returns the native programs of the graph after these passes over their steps, one step a line. They follow the
-    /// products that a pass over plans defers.
+    /// Returns the native programs of the graph after these passes, one step a line. If the passes include
+    /// `deferred-products`, the deferred products come first.
     fn native_programs(&self, py: Python<'_>, passes: Vec<String>) -> PyResult<String> {
         let passes = named(&passes, lowering_pass)?;
         let graph = self.finished()?;
@@ -308,9 +308,9 @@ impl PyGraph {
         Ok(differentiable_results(entry, &inputs))
     }
 
-    /// Partitions a graph whose last results are gradients and whose last parameters are their seeds into a
-    /// forward and a backward graph. Also returns the indices of the parameters that the backward graph may
-    /// share memory with.
+    /// Partitions a graph into a forward and a backward graph. The last results of the graph are gradients, and its
+    /// last parameters are the seeds of the gradients. Also returns the indices of the parameters that the backward
+    /// graph may share memory with.
     fn partitioned(&self, results: usize, seeds: usize) -> PyResult<(Self, Self, Vec<usize>)> {
         let Partition { forward, backward, shared_params } = partition(&*self.finished()?, results, seeds)
             .ok_or_else(|| {

@@ -13,8 +13,8 @@ static DISABLED: AtomicU32 = AtomicU32::new(0);
 
 static BATCHES_LOOPS: AtomicBool = AtomicBool::new(true);
 
-/// Returns two lists of names, each in the order in which the passes run: those of the optimizer, and those of all other
-/// passes: loop batching and the passes on native programs and plans.
+/// Returns the names of the passes in two lists, each in the order in which the passes run. The first list has the
+/// optimizer's passes. The second one has loop batching and the passes on native programs and plans.
 #[pyfunction]
 pub(super) fn passes() -> (Vec<&'static str>, Vec<&'static str>) {
     let native = ag_native::Pass::ALL.iter().map(|pass| pass.name());

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyTuple};
 
-/// What the function returns. In Python, nested tuples: `("result", 2)` and `("parameter", 0)` are values of the graph,
-/// `("number", 1.5)` is a constant, `("choice", condition, yes, no)` selects one of two values, and `("none",)` is an
-/// exception, in a choice only.
+/// The value that the function returns. Python passes it as nested tuples: `("result", 2)` and `("parameter", 0)` are
+/// values of the graph, `("number", 1.5)` is a constant, `("choice", condition, yes, no)` selects one of two values,
+/// and `("none",)` is an exception, in a choice only.
 pub(super) enum Returned {
     Result(usize),
     Parameter(usize),

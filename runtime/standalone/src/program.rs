@@ -27,7 +27,7 @@ pub struct Argument {
     pub value: Option<Value>,
 }
 
-/// What a function contains that cannot run without libtorch.
+/// A part of a function that cannot run without libtorch.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{message}")]
 pub struct Unsupported {

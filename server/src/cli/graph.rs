@@ -28,10 +28,10 @@ pub(crate) struct Graph {
     #[arg(long, short, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     input: Vec<OsString>,
 
-    /// Passes to run before printing: `all`, or a comma-separated list. Those of the optimizer are constant-folding,
-    /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination,
-    /// loop-invariant-code-motion, dead-code-elimination. If passes of the native tier are listed, the native programs
-    /// are printed too: borrowed-items, multiply-add, in-place-results, added-products, joined-lists, input-products.
+    /// Passes to run before printing: `all`, or a comma-separated list. Passes of the optimizer: constant-folding,
+    /// algebraic-simplification, gradient-accumulation, common-subexpression-elimination, loop-invariant-code-motion,
+    /// dead-code-elimination. Passes of the native tier, with which the native programs are printed too:
+    /// borrowed-items, multiply-add, in-place-results, added-products, joined-lists, input-products.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
 

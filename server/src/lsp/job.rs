@@ -12,7 +12,7 @@ use super::owner::{Inbox, Message};
 use super::snapshot::Snapshot;
 use crate::panics;
 
-/// What happens to a request when an edit makes its snapshot stale.
+/// The treatment of a request whose snapshot an edit has made stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenStale {
     /// It is answered again on the new text.

@@ -12,7 +12,8 @@ pub(crate) struct Timing {
     /// A project counts as small if its value flow is solved in at most this many steps. Small projects are analyzed
     /// completely after every edit.
     pub(crate) small_project_steps: usize,
-    /// The time that the loading of a large folder waits for the client to open a file, which is analyzed first.
+    /// Before a large folder is loaded, the server waits this long for the client to open a file, because an open file
+    /// is analyzed first.
     pub(crate) open_file_wait: Duration,
 }
 

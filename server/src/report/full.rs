@@ -88,7 +88,7 @@ fn patch(fix: &Fix) -> Option<Group<'_>> {
     let covered = fix.edits.iter().fold(first.range, |covered, (location, _)| covered.cover(location.range));
     // If an edit deletes a newline, the range ends on the next line, which is then shown too.
     let covered = TextRange::new(covered.start(), covered.end().min(TextSize::of(first.source.text())));
-    // An insertion is shown with the lines around it, a replacement or deletion without.
+    // An insertion is shown with the lines around it, a replacement or deletion without these lines.
     let inserts = fix.edits.iter().all(|(location, _)| location.range.is_empty());
     let window = first.source.window(covered, usize::from(inserts));
     let patches = fix.edits.iter().map(|(location, text)| Patch::new(span(location, window), text.as_str()));

@@ -63,7 +63,7 @@ impl Source {
         Position { row: self.rows(offset).1.get(), column }
     }
 
-    /// Like [`Self::position`], with the column in bytes of UTF-8.
+    /// Returns a position whose column is in bytes of UTF-8.
     pub(crate) fn byte_position(&self, offset: TextSize) -> Position {
         let (row, cell_row) = self.rows(offset);
         let column = offset - self.lines.line_start(row, self.text());

@@ -1,5 +1,4 @@
-"""The effect of speculation, as in Figure 7 of the JANUS paper. Prints how many times faster than eager torch each
-variant is:
+"""The effect of speculation, as in Figure 7 of the JANUS paper. Prints the speedup of each variant over eager torch:
 
 - base: staged for an input signature with unknown sizes, without speculation. Loops over tensors are in the graph.
 - +unroll: the same signature, with `speculate=True`. Conditions, numbers of iterations and integers are assumed.

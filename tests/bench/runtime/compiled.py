@@ -2,10 +2,10 @@
 
     PYTHONPATH=runtime/python target/torch/bin/python tests/bench/runtime/compiled.py [WORKLOAD...]
 
-For the first configuration of each program, prints the size of the library, the minimum CPU milliseconds of a call of the
-library and of the staged function (in alternating calls of one process), the median ratio of adjacent calls, the difference of
-the results, and the wall milliseconds from loading the library to the end of the first call. A program that needs libtorch
-is listed with the reason.
+Prints for the first configuration of each program: the size of the library, the minimum CPU milliseconds of a call of
+the library and of a staged call, the median ratio of adjacent calls, the difference of the results, and the wall
+milliseconds from loading the library to the end of the first call. Calls of the library and of the staged function
+alternate in one process. A program that needs libtorch is listed with the reason.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """The errors of JAX: its error classes, the `raise` statements of its transformations and control flow, and the
 arguments of NumPy functions that must be known while tracing.
 
-The name of a kind consists of its file and the beginning of its message; `{}` is a placeholder. A `raise`
-without its own message (`raise e`, `raise NotImplementedError`) is not a kind. Neither is an error class whose message
+The name of a kind consists of its file and the beginning of its message; `{}` is a placeholder. Two things are not
+kinds: a `raise` without its own message (`raise e`, `raise NotImplementedError`), and an error class whose message
 comes from the `raise`, such as `UnexpectedTracerError`.
 """
 import ast
@@ -41,7 +41,7 @@ def kinds():
                 names = assigned(function, node.lineno)
                 maker = makers.get(ast.unparse(node.exc.func))
                 arguments = [pattern(argument, names) for argument in node.exc.args]
-                # As in `msg = "Output {}.".format` and `raise TypeError(msg(f"was {x}"))`.
+                # For example `msg = "Output {}.".format` and `raise TypeError(msg(f"was {x}"))`.
                 for call in node.exc.args:
                     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names:
                         arguments = [names[call.func.id].replace("{}", pattern(call, names) or "{}", 1)]
@@ -54,7 +54,7 @@ def kinds():
         with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if content.find(text[:60].encode()) >= 0:
                 add("jaxlib", library.name, text)
-    # As in `core.concrete_or_error(operator.index, n, "'n' argument of jnp.diff")`.
+    # For example `core.concrete_or_error(operator.index, n, "'n' argument of jnp.diff")`.
     for path in sorted((SOURCE / "numpy").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("concrete_or_error") and len(node.args) == 3:

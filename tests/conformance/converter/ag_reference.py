@@ -193,7 +193,7 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
 
 
 def _frame_of(scope, innermost=True):
-    """Returns the frame in which a variable holds `scope`: that of the innermost block, or that of the function."""
+    """Returns the frame that has `scope` in a variable: the frame of the innermost block, or of the function."""
     frame, found = sys._getframe(2), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:

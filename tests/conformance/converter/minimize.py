@@ -13,7 +13,7 @@ def _children(node):
 
 
 def _smaller_statements(body, at):
-    """Yields the blocks of the statement `body[at]`, each of which can replace it."""
+    """Yields the blocks of the statement `body[at]`; each block can replace the statement."""
     statement = body[at]
     blocks = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
     blocks += [handler.body for handler in getattr(statement, "handlers", [])]

@@ -34,7 +34,7 @@ def own_functions(text):
 
 
 def check(path, text, counts, failures):
-    """Converts a file as a whole and function by function. Appends what fails to `failures`."""
+    """Converts a file as a whole and function by function. Appends failures to `failures`."""
     try:
         whole = converter.run([str(path), "--operators", converter.OPERATORS["tensorflow"]])
         compile(whole, str(path), "exec", dont_inherit=True)

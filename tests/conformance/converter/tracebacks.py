@@ -98,8 +98,8 @@ class Scope:
     end: tuple
 
     def runs(self, start, end):
-        """Returns whether a span runs when the function is called. Decorators and defaults do not; synthesized code, which has
-        the span of the whole definition, does."""
+        """Returns whether a span runs when the function is called. Decorators and defaults do not run then; synthesized
+        code, which has the span of the whole definition, runs."""
         return self.body <= start < self.end or start == self.definition and end >= self.end
 
 

@@ -3,10 +3,10 @@
     python measure.py AG_LSP [FRAMEWORK...] [--seed 7] [--held-out] [--misses] [--share 1] [--write FOLDER]
 
 Checks the faulty and the repaired program of each valid cell. A fault is found if an error or a warning is on a line
-that the framework blames or at its cause. An error or a warning in a repaired program is a false alarm. 30 % of the
-faults and of the carriers are held out, chosen by a hash of the seed and the name; a cell is open if neither its fault
-nor its carrier is held out. Without `--held-out`, the tables and lists contain open cells only, and
-the held-out cells are a total. To improve the checker, look at open cells only.
+that the framework blames or at its cause. An error or a warning in a repaired program is a false alarm. A hash of the
+seed and the name selects 30 % of the faults and 30 % of the carriers, which are held out. A cell is open if neither its
+fault nor its carrier is held out. Without `--held-out`, the tables and lists contain open cells only, and the held-out
+cells are a total. To improve the checker, look at open cells only.
 """
 import argparse
 import collections
@@ -26,7 +26,7 @@ OPEN = "open"
 
 
 class Outcome(NamedTuple):
-    """What the checker reports in the two programs of a cell."""
+    """The findings of the checker in the two programs of a cell."""
     framework: str
     fault: str
     carrier: str
@@ -87,7 +87,7 @@ def checked(arguments, framework, root):
 
 
 def group_of(seed, fault, carrier):
-    """Returns "open", or what is held out of a cell."""
+    """Returns "open", or the held-out part of a cell."""
     names = ("fault", fault), ("carrier", carrier)
     held = [axis for axis, name in names if is_held_out(seed, axis, name)]
     return f"held-out {' and '.join(held)}" if held else OPEN

@@ -62,7 +62,7 @@ class Carrier:
     files: dict
     #: The frameworks that have this carrier. Empty: all.
     frameworks: tuple = ()
-    #: False for a carrier that is about roots, which a fault with `traced=False` does not have.
+    #: False for a carrier that is about roots. It needs a fault whose block is traced (`Fault.traced`).
     untraced: bool = True
     #: Whether `step` is a `torch.nn.Module`.
     is_module: bool = False
@@ -93,7 +93,7 @@ def main():
     {after}
     return results
 """
-    #: The main program if `step` is a `torch.nn.Module`, if it differs.
+    #: The main program for a `step` that is a `torch.nn.Module`; empty if it is the same.
     module_main: str = ""
 
 

@@ -24,7 +24,7 @@ SECONDS = 120
 
 
 class Runner:
-    """What the harness needs from a framework."""
+    """The operations of a framework that the harness needs."""
     #: The number of traces so far.
     traces = 0
 
@@ -173,7 +173,8 @@ def why_invalid(runner, fault, faulty, marked, repaired):
     if fault.kind == "frozen":
         are_equal = [result["results"][0] == result["results"][1] for result in (broken, clean)]
         return "" if are_equal == [True, False] else f"equal results: {are_equal}"
-    # The results of a layer with random weights differ anyway, so the repaired program must not differ.
+    # The results of a program with random weights always differ from those of its eager run. So a cell is valid only if
+    # the results of the repaired program equal those of its eager run.
     differ = [outcome(runner, files, eager=True).get("results") != result["results"]
               for files, result in ((faulty, broken), (repaired, clean))]
     return "" if differ == [True, False] else f"different results: {differ}"
@@ -190,7 +191,8 @@ def row(runner, framework, fault, queue):
 
 
 def record_row(runner, framework, fault):
-    """Returns the verdicts of a fault, from a process of its own: no fault affects the programs of another one."""
+    """Returns the verdicts of a fault, from a process of its own, so that one fault does not affect the programs of
+    another fault."""
     queue = multiprocessing.Queue()
     process = multiprocessing.Process(target=row, args=(runner, framework, fault, queue))
     process.start()

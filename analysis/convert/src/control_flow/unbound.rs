@@ -16,9 +16,9 @@ use super::super::build;
 use super::super::expressions::{self, NodeMut, Rewrite, Walk};
 use super::super::tree::is_synthesized;
 
-/// Guards the reads of `names` in a simple statement, or in the head of a compound one. Appends statements that must
-/// precede it to `out`. `moved`: whether the statement is inside a generated function. If not, only reads inside thunks
-/// are guarded.
+/// Guards the reads of `names` in a simple statement, or in the head of a compound one. If other statements must
+/// precede the statement, appends them to `out`. `moved`: whether the statement is inside a generated function. If not,
+/// only reads inside thunks are guarded.
 pub(super) fn guard(names: &[Name], statement: &mut Stmt, moved: bool, out: &mut ast::Suite) {
     if moved {
         let read_targets: Vec<&ast::ExprName> = match &*statement {

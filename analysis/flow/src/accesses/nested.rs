@@ -127,16 +127,16 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// What a nested scope does with names of the enclosing scope.
+/// The accesses of a nested scope to names of the enclosing scope.
 #[derive(Default)]
 struct Inner {
-    /// The names that it reads from the enclosing scope. A class or comprehension reads them at once, a function when
-    /// it is called.
+    /// The names that it reads from the enclosing scope. A class or comprehension reads them at once; a function reads
+    /// them when it is called.
     free: Vec<QName>,
     /// The names that functions within a class or comprehension read.
     captures: Vec<QName>,
-    /// What it binds in the enclosing scope: `nonlocal` names, attributes of free names, and, in a comprehension,
-    /// targets of a walrus.
+    /// The names that it binds in the enclosing scope: `nonlocal` names, attributes of free names, and, in a
+    /// comprehension, targets of a walrus.
     writes: Vec<Write>,
     too_deep: bool,
 }

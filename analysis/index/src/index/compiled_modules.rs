@@ -52,7 +52,8 @@ const MODULE_METHODS: [&str; 32] = [
     "zero_grad",
 ];
 
-/// Removes the roots of compiled modules if the file calls only methods other than `forward` of them.
+/// Removes the roots of compiled modules whose `forward` the file never calls, if it calls other methods of the
+/// modules.
 pub(super) fn remove_uncalled(index: &mut FileIndex, body: &[Stmt]) {
     let is_compiled = |range: TextRange| {
         index.roots.iter().any(|site| site.kind == RootKind::TorchCompile && site.range == range)

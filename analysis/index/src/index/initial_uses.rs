@@ -8,7 +8,8 @@
 //! ```
 //!
 //! For the type engine the annotation of a parameter is the declared type of the variable, so a parameter that the body
-//! binds to a value of another kind is declared more generally. At these uses it still has the type of the argument.
+//! binds to a value of another kind is declared more generally. At the uses before the new binding, the parameter still
+//! has the type of the argument.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -30,7 +31,8 @@ pub(super) fn of(def: &ast::StmtFunctionDef, parameter: &Name) -> Vec<TextRange>
 /// of another binding statement or of the outermost loop around the binding.
 struct FirstBinding<'a> {
     name: &'a Name,
-    /// The innermost statement, or the outermost loop around it, with the position that it determines.
+    /// The position that a binding in the current statement would determine: the start or end of the statement, or the
+    /// start of the outermost loop around it.
     statement: Option<TextSize>,
     is_in_loop: bool,
     found: Option<TextSize>,

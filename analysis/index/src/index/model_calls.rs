@@ -41,7 +41,7 @@ pub struct ModelCall {
     /// The last part of the callee's name.
     pub name: &'static str,
     /// The top-level package of the callee, or of the class of its object. `None` if the package is unknown, or a
-    /// library of Keras models. If it is another package, the call traces a model only if the package belongs to the
+    /// library of Keras models. If this is a package, the call traces a model only if the package belongs to the
     /// project.
     pub package: Option<Name>,
 }

@@ -43,8 +43,8 @@ const CONTAINERS: [&str; 18] = [
     "chain",
 ];
 
-/// Those of these functions whose result is nested deeper than their arguments: `zip(x, x)` contains tuples of items of
-/// `x`. In contrast, `tuple(x)` contains the items themselves.
+/// The functions in [`CONTAINERS`] whose result is nested deeper than their arguments: `zip(x, x)` contains tuples of
+/// items of `x`. In contrast, `tuple(x)` contains the items themselves.
 const NESTING: [&str; 4] = ["zip", "enumerate", "map", "filter"];
 
 /// Returns the expressions in a loop that annotated source wraps. An outer expression comes before the expressions

@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
         scopes
     }
 
-    /// Removes the roots that a test only calls where it expects an exception:
+    /// Removes the roots that are called only in tests that expect an exception:
     ///
     /// ```python
     /// @tf.function
@@ -395,9 +395,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Visits an assignment. Operands are wrapped only if all targets are names (`to_names`). The reason is that a
-    /// value assigned to an attribute may read the same attribute: the type engine infers such a value first while the
-    /// attribute has no type yet, and a wrapped operand would turn this missing type into a result.
+    /// Visits an assignment. Operands are wrapped only if all targets are names (`to_names`). The value assigned to an
+    /// attribute may read the same attribute. The type engine first infers such a value while the attribute has no type
+    /// yet; a wrapped operand would turn the missing type into a result.
     fn assignment(&mut self, statement: &'a Stmt, to_names: bool) {
         let outer = self.wraps_operands;
         self.wraps_operands &= to_names;

@@ -52,7 +52,7 @@ struct Frame<'a> {
     class: Option<ClassIndex>,
     /// The function whose body this scope is; `None` for a comprehension.
     function: Option<FunctionIndex>,
-    /// What the function returns.
+    /// The values that the function returns.
     returns: Vec<Node>,
 }
 

@@ -60,8 +60,8 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Rewords serde's message "unknown field `selct`, expected one of `select`, `ignore`". The first name in it is the one
-/// that was found, the others are the valid ones.
+/// Rewords serde's message "unknown field `selct`, expected one of `select`, `ignore`". The first name in the message
+/// is the name that was found; the other names are valid.
 fn reword(message: &str, key: Option<&str>) -> (String, Option<String>) {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = if message.starts_with("unknown field") {

@@ -50,7 +50,7 @@ declare_rule! {
     /// ```
     ///
     /// ## What TensorFlow reports
-    /// For `raise`: the exception itself, while tracing. For the others: nothing.
+    /// The exception of a `raise`, while tracing. Other side effects are not reported.
     pub(crate) static BOTH_BRANCHES_TRACED = {
         code: "AG110", name: "both-branches-traced",
         summary: "a Python side effect in a branch of a staged `if` happens no matter which branch is taken",

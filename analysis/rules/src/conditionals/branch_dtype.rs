@@ -12,8 +12,8 @@ declare_rule! {
     /// dtype at the end of the other branch.
     ///
     /// ## Why is this bad?
-    /// Every output of a staged `if` is one Tensor, and a Tensor has one dtype. TensorFlow does not convert the
-    /// values of the branches to a common dtype, not even Python numbers: `1` is an `int32`, `2.0` a `float32`.
+    /// Every output of a staged `if` is one Tensor, and a Tensor has one dtype. TensorFlow does not convert the values
+    /// of the branches to a common dtype, not even Python numbers: `1` is an `int32`, and `2.0` is a `float32`.
     ///
     /// ## Example
     /// ```python

@@ -124,7 +124,8 @@ fn returned<'a>(
     })
 }
 
-/// Returns whether an `if` is in a loop. AutoGraph converts a `return` or `break` in it together with the loop.
+/// Returns whether an `if` is in a loop. AutoGraph converts a `return` or `break` in such an `if` together with the
+/// loop.
 pub(super) fn in_loop(ctx: &FunctionContext, construct: &Construct) -> bool {
     ctx.enclosing(construct.range).any(|outer| outer.kind.is_loop())
 }

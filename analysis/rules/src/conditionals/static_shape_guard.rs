@@ -135,7 +135,7 @@ fn is_called_by_eager_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> b
     })
 }
 
-/// The names of which a test uses the dynamic shape.
+/// The names whose dynamic shape a test uses.
 struct Guarded<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     names: Vec<&'a str>,

@@ -9,7 +9,7 @@ use crate::FunctionContext;
 use ag_flow::{Def, DefKind};
 use ag_index::facts::{Alternative, CalleeKind, DType, Fact, TensorKind};
 
-/// What is certain about the value of an expression or definition.
+/// The certain properties of the value of an expression or definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,
@@ -149,7 +149,7 @@ impl Value {
         }
     }
 
-    /// Returns what all `values` have in common.
+    /// Returns the most precise description that fits all `values`.
     pub(super) fn join(values: impl IntoIterator<Item = Self>) -> Self {
         let joined = values.into_iter().reduce(|a, b| match (a, b) {
             (a, b) if a == b => a,
@@ -185,8 +185,8 @@ fn literal_key(key: &Expr) -> Option<String> {
     }
 }
 
-/// Returns whether the items of the list or dict that a definition binds may change before it is used. They may if it
-/// is passed to a call, if one of its methods is called, or if an item is assigned.
+/// Returns whether the items of the list or dict that a definition binds may change before it is used. The items may
+/// change if the list or dict is passed to a call, if one of its methods is called, or if an item is assigned.
 fn may_be_mutated(ctx: &FunctionContext, definition: &Def) -> bool {
     let mut uses = Uses { name: definition.name.root(), mutable: false };
     uses.visit_body(&ctx.def().body);

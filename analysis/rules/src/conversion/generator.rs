@@ -7,7 +7,7 @@ use ag_syntax::unsupported::Unsupported;
 
 declare_rule! {
     /// ## What it does
-    /// Finds generators that are staged, and generators called from staged code that contain a decision on a Tensor.
+    /// Finds generators that are staged, and generators that contain a decision on a Tensor and that staged code calls.
     ///
     /// ## Why is this bad?
     /// AutoGraph does not convert generators. A generator may be called, but its body runs as plain Python: an

@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
     match ctx.stage.unconverted {
         // A call of a cached function with a Tensor raises an exception before the body runs.
         None | Some(Unconverted::Syntax | Unconverted::Cached) => {}
-        // Keras 2 converts the methods of layers and what they call.
+        // Keras 2 converts the methods of layers and the functions that they call.
         Some(reason) if ctx.stage.dialect == Dialect::Keras && keras::may_be_keras2(ctx.db, ctx.document) => {
             decisions(ctx, reason, Severity::Warning);
         }

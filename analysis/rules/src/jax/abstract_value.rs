@@ -1,4 +1,5 @@
-//! Abstract values: what the source shows about the structure, dtype and shape of a JAX value. Operations on them.
+//! Abstract values, and operations on them. An abstract value contains the structure, dtype and shape of a JAX value,
+//! as far as the source shows them.
 
 use std::sync::Arc;
 
@@ -313,8 +314,8 @@ impl Value {
         matches!(self, Self::Leaf(_) | Self::None | Self::Tuple(_) | Self::List(_) | Self::Dict(_))
     }
 
-    /// Returns the initial carry after JAX has converted its Python numbers to the dtypes that the body returns in
-    /// their place.
+    /// Returns the initial carry after JAX has converted its Python numbers to the dtypes of the values that the body
+    /// returns for them.
     pub(super) fn promoted(&self, returned: &Self) -> Self {
         match (self, returned) {
             (Self::Leaf(own), Self::Leaf(other)) => {

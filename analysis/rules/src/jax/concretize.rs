@@ -78,7 +78,7 @@ const ARRAY_ATTRIBUTES: [&str; 10] = [
     "unsafe_buffer_pointer",
 ];
 
-/// Those attributes that objects of other classes have as well.
+/// The attributes in the list above that objects of other classes have as well.
 const SHARED_ATTRIBUTES: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
 
 /// The attributes that lists and the tensors of other libraries have, but no JAX array has.
@@ -257,8 +257,8 @@ fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
     tracing::origin(ctx, value) == Origin::Computed && !ctx.fact(value).unknown
 }
 
-/// Returns whether a key is certainly a Tensor. A parameter of unknown type is not, and a part of it may be a key:
-/// `for key in batch: out[key] = batch[key]`.
+/// Returns whether a key is certainly a Tensor. A parameter of unknown type, or a part of such a parameter, may be a
+/// key of a dictionary instead: `for key in batch: out[key] = batch[key]`.
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
     let is_assumed = || tracing::origin(ctx, key) == Origin::Assumed || parts::is_unknown_part(ctx, key);
     is_tensor(ctx, key) && !(key.is_name_expr() && is_assumed())

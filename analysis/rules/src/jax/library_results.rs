@@ -350,8 +350,8 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     }
 }
 
-/// Returns the extent of an array that consists of these parts, if they are one array of the carry and at least one
-/// other.
+/// Returns the extent of an array that is joined from these parts; `None` unless one part is an array of the carry and
+/// there is at least one further part.
 fn larger(parts: &[Value]) -> Option<Extent> {
     let mut extents = parts.iter().filter_map(|part| part.leaf()?.extent);
     let (Extent::Same(carry) | Extent::Larger(carry)) = extents.next().filter(|_| parts.len() > 1)?;

@@ -232,7 +232,7 @@ fn may_be_concrete(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bo
     }
 }
 
-/// Like [`may_be_concrete`], for a value that may also be a literal, or a list or tuple of such values.
+/// Returns whether [`may_be_concrete`] is true for a value. Literals, and lists or tuples of such values, count too.
 fn is_concrete(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     match value {
         _ if ctx.fact(value).may_be_tensor() => may_be_concrete(ctx, value, steps),

@@ -111,7 +111,7 @@ pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Functio
     ) == Dependence::Loop
 }
 
-/// What is known about the parameters of a function that is followed.
+/// The known properties of the parameters of a function that is followed.
 #[derive(Clone, Default)]
 struct Parameters<'a> {
     /// How each parameter depends on the argument of `jax.grad`.
@@ -155,7 +155,8 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// Returns the expression that a function returns, the scope of its body, and what is known about its parameters.
+    /// Returns the expression that a function returns, the scope of its body, and the known properties of its
+    /// parameters.
     fn entered(
         &self,
         function: Function<'a>,
@@ -249,7 +250,7 @@ impl<'a> Flow<'_, '_, 'a> {
         }
     }
 
-    /// Returns what the function that a call enters returns: see [`Self::entered`].
+    /// Returns the result of the function that a call enters: see [`Self::entered`].
     fn entered_by(
         &self,
         call: &'a ast::ExprCall,
@@ -348,7 +349,7 @@ impl<'a> Flow<'_, '_, 'a> {
             }
             Expr::BinOp(operation) => of(&operation.left).max(of(&operation.right)),
             Expr::UnaryOp(operation) => of(&operation.operand),
-            // An element of an array, or of a tree of parameters, depends on what the whole depends on.
+            // An element depends on the same values as its array or its tree of parameters.
             Expr::Subscript(item) => {
                 let index = natural(&item.slice).and_then(|index| usize::try_from(index).ok());
                 let element = index.map_or(Dependence::None, |index| {

@@ -60,7 +60,7 @@ impl<'a> StagedLoop<'_, 'a> {
         self.ctx.flow.definitions_before(self.stmt, name)
     }
 
-    /// Returns what a name is bound to after an iteration: its definitions in the body that reach the end of the body.
+    /// Returns the definitions that bind a name after an iteration: those in the body that reach the end of the body.
     pub(super) fn after(&self, name: &QName) -> Vec<&'a Def> {
         let mut definitions = self.ctx.flow.definitions_after_body(self.stmt, name);
         definitions.retain(|definition| self.contains(definition));

@@ -44,7 +44,7 @@ impl Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clash {
     pub(super) operation: TextRange,
-    /// The carried name among the operands. `has` is its dtype, `needs` the dtype that the operation requires.
+    /// The carried name among the operands. `has` is its dtype, and `needs` is the dtype that the operation requires.
     pub(super) number: QName,
     pub(super) has: DType,
     pub(super) needs: DType,

@@ -108,7 +108,7 @@ enum Origin {
     Module,
 }
 
-/// Returns where the TensorArray that a definition binds is created; `None` if it is created in the graph.
+/// Returns where a TensorArray from outside the graph comes from; `None` if it may belong to the graph.
 fn origin(ctx: &FunctionContext, definition: &Def) -> Option<Origin> {
     let is_array = |fact: &Fact| fact.tensor_kind() == Some(TensorKind::TensorArray);
     match definition.kind {

@@ -15,7 +15,8 @@ use ag_staging::construct::{Construct, ConstructKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a name that is `None` before a staged loop and is read in its body, or bound only under a staged `if`.
+    /// Reports a name that is `None` before a staged loop, if the body of the loop reads the name, or binds it only
+    /// under a staged `if`.
     ///
     /// ## Why is this bad?
     /// A graph has no `None`. TensorFlow traces the body once with `None` to infer the type of the value, and
@@ -127,7 +128,7 @@ fn carried_none(staged: &StagedLoop, variable: &BlockVariable, bound: TextRange)
     }
 }
 
-/// Returns whether the name may still be `None` after an iteration, if values that only the graph computes decide this:
+/// Returns whether the name may still be `None` after an iteration, depending on values that only the graph computes:
 ///
 /// ```python
 /// for i in tf.range(n):
@@ -165,8 +166,8 @@ fn uncarriable_after(staged: &StagedLoop, variable: &BlockVariable) -> Option<St
     described?.into_iter().next()
 }
 
-/// Returns the first arithmetic operation, ordering comparison, item or attribute of the body with an operand among
-/// `reads` that may still be `None`.
+/// Returns the first use of a value that may still be `None`: an arithmetic operation, an ordering comparison, an item
+/// or an attribute in the body with an operand among `reads`.
 fn operand_of(staged: &StagedLoop, reads: &[TextRange]) -> Option<TextRange> {
     let mut operations = Operations { staged, reads, found: None };
     operations.visit_body(staged.body());

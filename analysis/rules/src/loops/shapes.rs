@@ -183,7 +183,7 @@ fn is_gathered(ctx: &FunctionContext, name: &QName, value: &Expr) -> bool {
     })
 }
 
-/// What `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])` declares about the shape of a name.
+/// The shape that `set_loop_options(shape_invariants=[(name, tf.TensorShape([None, 2]))])` declares for a name.
 pub(super) enum Invariant {
     None,
     /// The declared shape, with `-1` for `None`.

@@ -54,7 +54,7 @@ declare_rule! {
     /// Safe: in eager execution the write returns the array itself.
     ///
     /// ## What TensorFlow reports
-    /// Nothing in a loop: unwritten elements are zeros. Where an element is read:
+    /// Nothing in a loop: unwritten elements are zeros. At the line that reads an element outside of a loop:
     /// ```text
     /// InvalidArgumentError: Trying to access element 0 in a list with 0 elements.
     /// ```

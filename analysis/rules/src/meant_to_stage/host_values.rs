@@ -436,7 +436,7 @@ fn list_index(ctx: &FunctionContext, item: &ExprSubscript) {
     .emit();
 }
 
-/// Returns whether numbers are formatted when the graph runs. Only the runtime `autograph` does that.
+/// Returns whether numbers are formatted when the graph runs. Only the runtime `autograph` formats them then.
 fn formats_staged(ctx: &FunctionContext) -> bool {
     ctx.dialect() == Dialect::Autograph
 }

@@ -20,9 +20,9 @@ use ag_syntax::functions::FunctionPath;
 
 declare_rule! {
     /// ## What it does
-    /// Finds attributes of Python objects that a `tf.function` or a function under `jax.jit` reads, directly or in the
-    /// functions that it calls, and that eager code assigns in a loop which also calls the compiled function. The
-    /// assignment may be in a function that the loop calls.
+    /// Finds an attribute of a Python object that a `tf.function` or a function under `jax.jit` reads, directly or in
+    /// the functions that it calls, if a loop in eager code both assigns the attribute and calls the compiled function.
+    /// The assignment may be in a function that the loop calls.
     ///
     /// ## Why is this bad?
     /// The first call traces the function, with the value of the attribute as a constant. The other calls reuse the
@@ -208,7 +208,7 @@ fn class_of_method<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Na
     Some(definitions.classes.get(entry.class?)?.qualname.clone())
 }
 
-/// Returns the name of the innermost function around another one.
+/// Returns the name of the innermost function around a function.
 #[salsa::tracked(returns(ref))]
 fn function_around<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Option<Name> {
     let definitions = &file_index(db, function.document(db)).definitions;
@@ -226,7 +226,8 @@ struct Search<'a> {
     attribute: &'a Name,
     /// The classes of the object: the class itself, its bases and its subclasses.
     family: FxHashSet<Name>,
-    /// Names of functions and classes that create the root or the object. A loop that calls one compiles anew.
+    /// Names of functions and classes that create the root or the object. In a loop that calls one of them, each
+    /// iteration compiles the root again.
     creating: FxHashSet<Name>,
     dialect: Dialect,
 }
@@ -246,8 +247,8 @@ impl<'a> Search<'a> {
         Self { db, files, root, root_class, attribute, family, creating, dialect }
     }
 
-    /// Restricts the search to the objects of a class. If the class is not known, it is the only one that declares the
-    /// attribute. Returns `None` if the attributes of these objects may be no constants of the compiled function.
+    /// Restricts the search to the objects of a class. If `class` is `None`, this is the only class that declares the
+    /// attribute. Returns `None` if an attribute of these objects may not become a constant of the compiled function.
     fn for_class(mut self, class: Option<Name>, dialect: Dialect) -> Option<Self> {
         self.dialect = dialect;
         let class = class.or_else(|| self.declaring().next().map(|(name, _)| name.clone()))?;
@@ -339,7 +340,7 @@ impl<'a> Search<'a> {
                 let place = (*document, function);
                 let store = self.store_in(place, &node.body, MAX_CALLS)?;
                 let calls = self.calls_root(place, &node.body, MAX_CALLS);
-                // `changed-attribute` and `jax-stale-value` report these.
+                // `changed-attribute` and `jax-stale-value` report such loops.
                 let is_direct = node.body.stores.contains(store.1);
                 let is_known = is_read_by_root
                     && match dialect {

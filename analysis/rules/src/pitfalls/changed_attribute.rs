@@ -151,7 +151,7 @@ impl<'a> Blocks<'_, 'a> {
     }
 
     /// Returns the code in which the name of a function means this one. If the file defines several functions of this
-    /// name, such as the cells of a notebook, it ends at the next definition.
+    /// name, as the cells of a notebook may, this code ends at the next definition.
     fn lifetime(&self, function: &Declared) -> TextRange {
         let all = TextRange::up_to(TextSize::of(self.ctx.text));
         let is_same = |other: &&Declared| {

@@ -18,8 +18,8 @@ use ag_syntax::expressions::{natural, sequence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Evaluated {
     Always,
-    /// Under a condition on local values, or in a Python loop. If one trace evaluates the call, so does any other trace
-    /// with the same arguments.
+    /// Under a condition on local values, or in a Python loop. If one trace evaluates the call, every other trace with
+    /// the same arguments evaluates it, too.
     Repeatedly,
 }
 

@@ -131,8 +131,9 @@ fn check(ctx: &FileContext) {
 /// How a file uses models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ModelUse {
-    /// Whether the batch size is known, nothing is traced, or the backend is not TensorFlow: `drop_remainder=True`,
-    /// `keras.Input(batch_shape=…)`, `run_eagerly=True`, `os.environ["KERAS_BACKEND"] = "jax"`.
+    /// Whether the rule does not apply: the batch size is known, nothing is traced, or the backend is not TensorFlow.
+    /// Examples: `drop_remainder=True`, `keras.Input(batch_shape=…)`, `run_eagerly=True`,
+    /// `os.environ["KERAS_BACKEND"] = "jax"`.
     fixes_batch_size: bool,
     /// Whether the file builds a functional model or trains a model: `keras.Input(…)`, `model.fit(…)`.
     builds_or_fits: bool,

@@ -203,7 +203,8 @@ impl<'a> Class<'_, 'a> {
             Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "__init__" | "__dict__"),
             _ => false,
         });
-        // Keras notices the missing call in its own `__call__`. A class with `def __call__(self, x)` replaces that.
+        // Keras notices the missing call in its own `__call__`. A class with `def __call__(self, x)` replaces this
+        // method.
         let replaces_call = self.base == Base::Layer && self.method("__call__").is_some();
         if calls || is_abstract || replaces_call {
             return;

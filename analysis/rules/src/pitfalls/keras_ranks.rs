@@ -84,8 +84,8 @@ pub(super) fn expected(class: &str) -> Option<usize> {
     })
 }
 
-/// Returns the rank of a layer's result; `None` if it is unknown. `rank` is the rank of the argument, `options` the
-/// source text of the call that creates the layer.
+/// Returns the rank of a layer's result; `None` if it is unknown. `rank` is the rank of the argument, and `options` is
+/// the source text of the call that creates the layer.
 pub(super) fn result(class: &str, rank: Option<usize>, options: &str) -> Option<usize> {
     let has = |option: &str| options.contains(option);
     match class {

@@ -23,9 +23,9 @@ use ag_syntax::{expressions, statements};
 /// The maximum depth of expressions that are followed.
 const MAX_DEPTH: usize = 32;
 
-/// For functions of the file: whether the function returns a symbolic tensor. The key is the start of the function,
-/// with the names of those parameters that receive symbolic tensors. The value is `false` while the function is being
-/// examined.
+/// Results of calls of the file's functions. The key is the start of the function, and the names of its parameters that
+/// are symbolic tensors in the call. The value is whether the call returns a symbolic tensor; it is `false` while the
+/// function is being examined.
 type Returns<'a> = Rc<RefCell<FxHashMap<(TextSize, Vec<&'a str>), bool>>>;
 
 pub(super) struct KerasTensors<'c, 'a> {

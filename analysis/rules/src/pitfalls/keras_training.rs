@@ -61,7 +61,7 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// What is known about a model after the calls so far.
+/// The known state of a model after the calls so far.
 #[derive(Clone, Copy)]
 struct Model {
     is_compiled: bool,

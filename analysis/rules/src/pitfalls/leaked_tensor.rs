@@ -77,8 +77,8 @@ declare_rule! {
 const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
-    // A Tensor that is stored and read in the same graph does not leak. Every root has its own graph, and so has the
-    // training step of a Keras model. The other methods of Keras run as part of such a graph.
+    // A Tensor that is stored and read in the same graph does not leak. Every root and the training step of a Keras
+    // model have a graph of their own. The other methods of Keras run as part of such a graph.
     let is_part = matches!(
         ctx.root(),
         None | Some(RootKind::KerasMethod | RootKind::KerasFunction | RootKind::Configured)
@@ -148,8 +148,8 @@ fn helps_on_same_object(ctx: &FunctionContext) -> bool {
     false
 }
 
-/// Returns whether a value is certainly a Tensor. An item that a Tensor selects is one, whatever its container is: no
-/// Python container has Tensors of a graph as indices.
+/// Returns whether a value is certainly a Tensor. An item whose index is a Tensor is itself a Tensor, because Python
+/// containers do not have Tensors of a graph as indices.
 fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
     let is_tensor = |value: &Expr| ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor);
     is_tensor(value)
@@ -264,8 +264,9 @@ impl Stores<'_, '_> {
         })
     }
 
-    /// Returns whether every other function of the file that uses this variable of the module is neither staged nor
-    /// empties containers. Otherwise, the Tensor may be used in the same graph only.
+    /// Returns whether all other functions of the file either do not use this variable of the module, or neither are
+    /// staged nor empty containers. A function that is staged or empties containers may use the Tensor in the same
+    /// graph only.
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);

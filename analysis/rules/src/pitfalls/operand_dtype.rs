@@ -196,7 +196,7 @@ fn promotes(ctx: &FunctionContext) -> bool {
 
 type Typed<'a> = (&'a Expr, Known);
 
-/// What is known about the dtype of a Tensor.
+/// The dtype of a Tensor, as far as it is known.
 #[derive(Clone, Copy)]
 enum Known {
     DType(DType),

@@ -18,7 +18,7 @@ declare_rule! {
     /// trace, where it is allowed. A second optimizer triggers retracing and creates its own variables in the
     /// new trace, and TensorFlow raises.
     ///
-    /// A single optimizer works, as do optimizers that are built beforehand, so this rule is off by default.
+    /// A single optimizer works. Optimizers that are built beforehand work, too. So this rule is off by default.
     ///
     /// ## Example
     /// ```python

@@ -170,7 +170,7 @@ fn is_computed(ctx: &FunctionContext, target: &Expr) -> bool {
     })
 }
 
-/// Returns whether a name shows that it counts traces. A Python number is correct for that.
+/// Returns whether a name shows that the counter counts traces. To count traces, a Python number is correct.
 fn counts_traces(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["trac", "compil"].iter().any(|word| name.contains(word))

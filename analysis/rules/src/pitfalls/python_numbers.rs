@@ -141,7 +141,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
     }
 
-    /// Returns whether an expression reads a name whose number changes, or `own`.
+    /// Returns whether an expression reads a name whose number changes, or the name `own`.
     fn mentions(&self, expression: &Expr, own: Option<&str>) -> bool {
         struct Reads<'n> {
             changing: &'n [&'n str],

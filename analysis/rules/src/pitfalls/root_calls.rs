@@ -50,9 +50,9 @@ fn is_wrapped<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
     })
 }
 
-/// Returns how certainly a body evaluates the expression at `range`; `None` if it may not. The expression must be in a
-/// simple statement that is in no compound statement other than `with` and `for`, and no statement before it may leave
-/// the function.
+/// Returns how certainly a body evaluates the expression at `range`; `None` if the body may skip the expression. The
+/// expression must be in a simple statement that is in no compound statement other than `with` and `for`, and no
+/// statement before it may leave the function.
 fn evaluates(body: &[Stmt], range: TextRange) -> Option<Evaluated> {
     for statement in body {
         let within = statement.range().contains_range(range);

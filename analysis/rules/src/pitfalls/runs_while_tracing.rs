@@ -24,8 +24,8 @@ declare_rule! {
     /// `print` shows a Tensor without a value, once; the random number and the time are constants of the graph, the
     /// same in each call.
     ///
-    /// Printing values known while tracing, a string or `x.shape`, is a good way to see when a function is
-    /// traced, and is not reported.
+    /// A `print` of values that are known while tracing, such as a string or `x.shape`, is not reported: it is a good
+    /// way to see when a function is traced.
     ///
     /// ## Example
     /// ```python

@@ -10,7 +10,7 @@ use ag_syntax::expressions::{natural, sequence};
 /// The maximum number of names and calls that are followed.
 const DEEPEST: usize = 8;
 
-/// What is known about the dtype and shape of a Tensor or of a `tf.TensorSpec`.
+/// The dtype and shape of a Tensor or of a `tf.TensorSpec`, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spec {
     /// The name in `tensorflow`: `float32`.
@@ -31,7 +31,7 @@ pub(super) fn of_entry(ctx: &FileContext, entry: &Expr) -> Option<Spec> {
     Some(Spec { dtype, shape })
 }
 
-/// Returns what is known about the dtype and shape of an argument of a call.
+/// Returns the dtype and shape of an argument of a call, as far as they are known.
 pub(super) fn of_argument<'a>(ctx: &FileContext<'a>, scope: ScopeId, argument: &'a Expr) -> Spec {
     tensor(ctx, scope, argument, DEEPEST).unwrap_or_default()
 }

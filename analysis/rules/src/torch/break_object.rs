@@ -168,7 +168,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, help: &str) {
         .emit();
 }
 
-/// Returns the part of a call that the compiler cannot trace, and what to use instead.
+/// Returns the part of a call that the compiler cannot trace, and a description of the replacement.
 fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(String, &'static str)> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, class) = name.rsplit_once('.')?;

@@ -71,7 +71,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-/// Returns the expression that reads the memory of a Tensor, the Tensor, and what to use instead.
+/// Returns the expression that reads the memory of a Tensor, the Tensor, and a description of the replacement.
 fn read<'a>(
     ctx: &FunctionContext<'a>,
     expression: &'a Expr,

@@ -311,7 +311,8 @@ impl<'a> Checker<'_, 'a> {
     }
 }
 
-/// Returns the number of dimensions of the result of an operation that gets only a Tensor with `rank` dimensions.
+/// Returns the number of dimensions that an operation's result has if its only argument is a Tensor with `rank`
+/// dimensions.
 fn keeps(function: &str, rank: usize) -> Option<usize> {
     const ELEMENTWISE: [&str; 22] = [
         "abs", "atan", "clone", "cos", "cosh", "erf", "exp", "expm1", "gelu", "log", "log1p", "neg", "relu",

@@ -45,7 +45,7 @@ pub(super) struct Attribute {
     pub is_constant: bool,
     /// The annotation in the body of the class.
     pub annotation: Option<Name>,
-    /// What kinds of values the constructor assigns, without repetitions.
+    /// The kinds of values that the constructor assigns, without repetitions.
     pub initial: Vec<Initial>,
     /// The methods other than the constructor that mention it.
     pub mentioned_by: Vec<Name>,
@@ -400,8 +400,8 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
         }
         if let Some(name) = self.attribute(expression).cloned() {
             if self.method == "__init__" {
-                // `self.sizes.append(3)` changes the value, so the initial value is not that at the end of the
-                // constructor.
+                // `self.sizes.append(3)` changes the value, so the attribute no longer has the assigned value at the
+                // end of the constructor.
                 let attribute = self.attributes.entry(name).or_default();
                 if !attribute.initial.contains(&Initial::Other) {
                     attribute.initial.push(Initial::Other);

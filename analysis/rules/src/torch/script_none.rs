@@ -194,7 +194,7 @@ fn orders(op: CmpOp) -> bool {
     matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE)
 }
 
-/// Returns the arguments in a call of a function of the project for which the parameters do not allow `None`.
+/// If the call is of a function of the project, returns the arguments whose parameters do not allow `None`.
 fn passed<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Vec<(&'e Expr, bool)> {
     // A name may be bound to a module. In `for block in self.blocks: x = block(x, mask)`, the call runs `forward`.
     let Some((callee, bound)) = ctx.callee_and_receiver(call).filter(|_| call.func.is_name_expr()) else {

@@ -13,8 +13,9 @@ use ag_flow::cfg::{Cfg, EdgeKind, StatementKind};
 
 declare_rule! {
     /// ## What it does
-    /// Reports a `return` whose value has another type than the value of the first `return`, a returned Tensor where
-    /// the annotation declares a number, and a function annotated to return a value that may end without a `return`.
+    /// Reports a `return` whose value has another type than the value of the first `return`, and a returned Tensor
+    /// where the annotation declares a number. Also reports a function that is annotated to return a value and may end
+    /// without a `return`.
     ///
     /// ## Why is this bad?
     /// A TorchScript function has one result type, known at compile time.

@@ -17,8 +17,8 @@ declare_rule! {
     /// loop but bound only in it.
     ///
     /// ## Why is this bad?
-    /// TorchScript requires a value on every path, checked at compile time. A branch that raises or returns
-    /// need not bind the name.
+    /// TorchScript checks at compile time that a name has a value on every path. A branch that raises or returns need
+    /// not bind the name.
     ///
     /// ## Example
     /// ```python

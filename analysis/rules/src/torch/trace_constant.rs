@@ -199,8 +199,8 @@ fn report(ctx: &FunctionContext, at: &Expr, message: String, severity: Severity,
         .emit();
 }
 
-/// Returns whether a decision is an `assert`, or an `if` that only raises an exception. Without it, the results are the
-/// same.
+/// Returns whether a decision is an `assert`, or an `if` that only raises an exception. The results are the same
+/// without such a decision.
 fn only_raises(node: ConstructNode) -> bool {
     match node {
         ConstructNode::Assert(_) => true,

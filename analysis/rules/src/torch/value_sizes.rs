@@ -187,8 +187,8 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
     }
 }
 
-/// Returns whether the first dimension of an operation's result depends on values. For `x[:, mask]` and `one_hot(x)` it
-/// does not.
+/// Returns whether the first dimension of an operation's result depends on values. The first dimension of `x[:, mask]`
+/// and `one_hot(x)` does not.
 fn selects_rows(ctx: &FunctionContext, tensor: &Expr) -> bool {
     let selects = match tensor {
         Expr::Subscript(subscript) => match &*subscript.slice {

@@ -84,8 +84,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Returns how the functions that a lambda calls are staged: as if the library that calls the lambda called them.
-    /// Returns `None` if the library's dialect is not enabled.
+    /// Returns how the functions that a lambda calls are staged: as if they were called by the library that calls the
+    /// lambda. Returns `None` if the library's dialect is not enabled.
     fn staged_by(&self, lambda: LambdaStage, cause: Cause) -> Option<Staged> {
         self.is_selected(lambda.dialect).then(|| Staged {
             depth: 0,
@@ -211,8 +211,8 @@ fn is_of_framework(db: &dyn Db, document: Document, dialect: Dialect) -> bool {
     module_name(db, document).as_ref().is_some_and(|module| module.split('.').next() == Some(package))
 }
 
-/// Returns whether the file uses another framework than that of the dialect, and not that of the dialect. A call that
-/// resolves to such a file goes to a module that the program selects at run time.
+/// Returns whether the file uses other frameworks, but not the framework of the dialect. A call that resolves to such a
+/// file goes to a module that the program selects at run time.
 fn is_foreign(index: &FileIndex, dialect: Dialect) -> bool {
     let uses = |packages: &[&str]| packages.iter().any(|package| index.imports.uses(package));
     const TENSORFLOW: &[&str] = &["tensorflow", "tf_keras", "keras"];

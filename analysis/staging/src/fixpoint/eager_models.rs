@@ -5,8 +5,8 @@
 //! loss = criterion(model(x), y)
 //! ```
 //!
-//! Such a call traces nothing. `model.fit(…)`, a symbolic input or a `tf.function` around the call do, unless
-//! `model.compile(run_eagerly=True)` precedes it.
+//! Such a call traces nothing. A model is traced by `model.fit(…)`, unless `model.compile(run_eagerly=True)` precedes
+//! it, and by calls with a symbolic input or inside a `tf.function`.
 
 use std::cell::LazyCell;
 

@@ -159,7 +159,8 @@ impl Fixpoint {
     }
 
     /// Returns whether a parameter that is annotated as a number receives a tracer instead. JAX replaces all non-static
-    /// arguments of a jitted function by tracers, and a function that jitted code calls receives what the call passes.
+    /// arguments of a jitted function by tracers, and a function that jitted code calls receives the values that the
+    /// call passes.
     ///
     /// ```python
     /// @jax.jit

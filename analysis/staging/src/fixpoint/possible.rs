@@ -62,8 +62,9 @@ impl Fixpoint {
             .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
     }
 
-    /// Returns whether the types of a scope were already inferred, and are inferred again because it is staged by
-    /// possible calls that can reach no other function. The arguments that it passes do not change.
+    /// Returns whether the types of a scope are inferred again although they are known. This is the case if possible
+    /// calls that can reach no other function stage a scope that was evidence. The arguments that the scope passes do
+    /// not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
@@ -227,8 +228,9 @@ impl Fixpoint {
         })
     }
 
-    /// Returns whether a function is already staged. With `only`, a function does not count if it is staged only by
-    /// calls that may also reach other functions: a call that can reach no other function makes its stage more certain.
+    /// Returns whether a function is already staged. With `only`, returns false for a function that is staged only by
+    /// calls that may also reach other functions, because a call that can reach no other function makes the stage more
+    /// certain.
     fn is_staged(&self, callable: Callable, only: bool) -> bool {
         callable.function().is_some_and(|code| {
             let staged = self.staged.get(&Scope { document: callable.document, code });

@@ -151,8 +151,8 @@ impl Fixpoint {
         changed
     }
 
-    /// Adds the function that contains `nested` to the evidence, whatever the limits are: it may bind arguments, which
-    /// the root does not replace by tracers.
+    /// Adds the function that contains `nested` to the evidence, because this function may bind arguments, which the
+    /// root does not replace by tracers.
     ///
     /// ```python
     /// def make_step(scale):
@@ -287,7 +287,8 @@ impl Fixpoint {
                 return true;
             }
             if staged.root.is_some() {
-                // `self.train = jax.jit(self.update)` in a method. Constructors call those of the base class.
+                // `self.train = jax.jit(self.update)` in a method. A constructor calls the constructor of the base
+                // class.
                 let declared = method_around(self.index(db, scope), scope.code);
                 return declared.is_some_and(|(function, name)| {
                     name == "__init__" || is_inherited(Scope { code: function.into(), ..scope }, name)
@@ -350,8 +351,8 @@ impl Fixpoint {
         }
     }
 
-    /// Returns the dialect that a file's configured roots have: the configured one if it is the only one, otherwise
-    /// that of the framework that the file imports.
+    /// Returns the dialect of a file's configured roots. If the configuration has exactly one dialect, it is this
+    /// dialect; otherwise it is the dialect of the framework that the file imports.
     pub(super) fn dialect_of(&self, index: &FileIndex) -> Dialect {
         if let [only] = self.options.dialects.as_slice() {
             return *only;

@@ -12,7 +12,8 @@ use super::values::{Cell, Field, HeldArguments, Origin, Use, Value};
 use super::{Callable, StagingFunction};
 use crate::hierarchy::ClassId;
 
-/// The methods that a call of an object runs. Python calls `__call__`; base classes of layers call the others.
+/// The methods that a call of an object runs. Python calls `__call__`; base classes of layers call `call` and
+/// `forward`.
 const CALL_METHODS: [&str; 3] = ["__call__", "call", "forward"];
 
 impl Solver<'_> {
@@ -77,8 +78,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Lets the results of a function flow to the result of a call. If the function returns a parameter, the argument of
-    /// this call is returned, and not those of others.
+    /// Lets the results of a function flow to the result of a call. If the function returns a parameter, only the
+    /// argument of this call flows to its result, not the arguments of other calls.
     fn return_to(
         &mut self,
         result: Cell,
@@ -103,7 +104,7 @@ impl Solver<'_> {
             };
             match given.copied().or_else(named) {
                 Some(argument) if call.starred.is_none() => arguments.extend(argument),
-                // A default, a bound argument, or one in `*arguments` or `**arguments`.
+                // The parameter has its default, is bound, or receives an item of `*arguments` or `**arguments`.
                 _ => return self.edge(all, result),
             }
         }

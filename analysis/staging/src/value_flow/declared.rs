@@ -29,7 +29,7 @@ const PLAIN: [&str; 14] = [
     "torch.Tensor",
 ];
 
-/// What a name in a declaration refers to.
+/// The meaning of a name in a declaration.
 enum Named {
     Class(ClassId),
     /// The values are neither functions nor objects of the project.

@@ -422,8 +422,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Passes `value`, an argument, to a library function. `within`: it was found inside another argument; then nothing
-    /// flows to the result, and containers are not searched.
+    /// Passes `value`, an argument, to a library function. `within`: whether `value` was found inside another argument.
+    /// Such a value does not flow to the result, and a container is not searched.
     pub(super) fn passed(
         &mut self,
         value: Value,

@@ -132,8 +132,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Loads the attributes by which derived classes override that of a class. `self` in the methods of a base class may
-    /// be an object of a derived class:
+    /// Loads the attributes of this name that classes derived from `class` define. `self` in the methods of a base
+    /// class may be an object of a derived class:
     ///
     /// ```python
     /// class Distribution:
@@ -219,8 +219,8 @@ impl Solver<'_> {
         Some(self.object(Origin::Function(document, function), None))
     }
 
-    /// Assigns an attribute whose name the class of `receiver` binds to `value`: calls the setter of a property, or the
-    /// `__set__` of a descriptor.
+    /// Assigns an attribute of `receiver` for which the class has `value`: if `value` is a property or a descriptor,
+    /// calls its setter or `__set__`.
     pub(super) fn set(&mut self, value: Value, receiver: Value, from: Cell, site: Site) {
         if let Value::Instance(_) = value {
             return self.operate(value, Operation::SetDescriptor, self.ignored, site);
@@ -261,7 +261,7 @@ impl Solver<'_> {
         found
     }
 
-    /// Loads an attribute of the objects in which `__getattr__` of a class looks names up.
+    /// Loads an attribute that `__getattr__` of a class looks up in other objects.
     fn forward(&mut self, class: ClassId, name: u32, to: Cell, site: Site) {
         let method = self.name_id("__getattr__");
         let Some(method) = self.class_attribute(class, method) else { return };
@@ -276,7 +276,7 @@ impl Solver<'_> {
     }
 
     /// Evaluates `receiver.attribute`, where `attribute` is the cell to which the body of the class binds the name.
-    /// Returns whether this has not been recorded before.
+    /// Returns whether the flow of the attribute to `to` is new.
     pub(super) fn read(&mut self, attribute: Cell, receiver: Value, to: Cell, site: Option<Site>) -> bool {
         let bound = self.bound(attribute, receiver);
         let is_new = !self.successors[bound as usize].has(&to);
@@ -329,8 +329,8 @@ impl Solver<'_> {
         self.add(to, Value::Function { document, function, bound: 1 });
     }
 
-    /// Returns whether reading an attribute with this value does more than bind it: the value is a property or a
-    /// descriptor, or a library function, which flows no further by itself.
+    /// Returns whether reading an attribute with this value does more than bind it. This is the case for a property, a
+    /// descriptor, and a library function, because a library function flows no further by itself.
     pub(super) fn is_evaluated(&self, value: Value) -> bool {
         match value {
             Value::Function { document, function, bound: 0 } => self.is_getter(document, function),
@@ -344,7 +344,7 @@ impl Solver<'_> {
         signature.is_some_and(|own| own.decorators.iter().any(|name| PROPERTIES.contains(&name.as_str())))
     }
 
-    /// Evaluates an attribute for which [`Self::is_evaluated`]: calls a property or a descriptor.
+    /// Evaluates an attribute whose value is evaluated ([`Self::is_evaluated`]): calls a property or a descriptor.
     pub(super) fn evaluate(&mut self, value: Value, receiver: Value, to: Cell, site: Option<Site>) {
         match (value, site) {
             (Value::Library(_), _) => self.add(to, value),

@@ -48,7 +48,8 @@ impl Solver<'_> {
         self.add(to, library);
     }
 
-    /// Returns a new cell such that its attribute `names` flows to `to`; `to` itself if there are no names.
+    /// Returns a new cell. The attribute `names` of its values flows to `to`. Returns `to` itself if there are no
+    /// names.
     fn start_of(&mut self, names: &[&str], to: Cell) -> Cell {
         names.iter().rev().fold(to, |to, name| {
             let from = self.new_cell();
@@ -58,7 +59,7 @@ impl Solver<'_> {
         })
     }
 
-    /// Follows the parts of a dotted name that are modules, but to whose names their packages bind other values:
+    /// Follows a dotted name of a module whose package binds the last part of this name to another value:
     ///
     /// ```python
     /// # pkg/backend/__init__.py; the package contains a module `numpy`, too

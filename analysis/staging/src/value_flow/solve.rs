@@ -49,7 +49,7 @@ pub(super) struct Solver<'a> {
     name_ids: FxHashMap<Name, u32>,
     pub(super) orders: FxHashMap<ClassId, Arc<[ClassId]>>,
     pub(super) attributes: FxHashMap<(ClassId, u32), Option<Cell>>,
-    /// The methods that override a method of a class. The second part of the key: they are read from the class.
+    /// The methods that override a method of a class, by this method and the class from which it is read.
     pub(super) groups: FxHashMap<(ClassId, bool, u32), Cell>,
     /// The cell of each attribute of a receiver: see [`Self::bound`].
     pub(super) bound: FxHashMap<(Cell, Value), Cell>,
@@ -307,8 +307,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Returns whether a library function flows to other cells. It does if the analysis models what calls of the
-    /// function do with their arguments.
+    /// Returns whether a library function flows to other cells. This is the case if the analysis models the effect of
+    /// its calls on their arguments.
     fn is_passed_on(&mut self, name_id: u32) -> bool {
         if let Some(known) = self.passed_on.get(&name_id) {
             return *known;

@@ -93,8 +93,9 @@ impl Solver<'_> {
         found
     }
 
-    /// Returns the interfaces of the project by the names of their methods. A name is included if it is the name of an
-    /// abstract method and one of the classes that define it is a base of all others, or if few classes define it.
+    /// Returns the interfaces of the project by the names of their methods. A name is included if few classes define a
+    /// method of this name. It is also included if the method is abstract and one of the classes that define it is a
+    /// base of all others.
     fn interfaces(&mut self) -> FxHashMap<Name, Interface> {
         let mut definitions: FxHashMap<Name, (Vec<ClassId>, bool)> = FxHashMap::default();
         for (document, index) in self.modules.indices.iter_enumerated() {
@@ -138,8 +139,8 @@ impl Solver<'_> {
         })
     }
 
-    /// Assumes that unknown decorators return the functions that they decorate, and so do decorators of more functions
-    /// than a variable holds: a call of their results calls these functions. Returns whether this adds anything.
+    /// Assumes that unknown decorators return the functions that they decorate. The same is assumed of a decorator that
+    /// decorates more functions than a cell holds. Returns whether this adds anything.
     pub(super) fn skip_decorators(&mut self) -> bool {
         let mut found = false;
         for document in self.flows.indices() {

@@ -88,7 +88,7 @@ pub(super) enum HeldArguments {
     All,
 }
 
-/// What happens to each value of a cell.
+/// An operation on each value of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Use {
     Load {
@@ -324,14 +324,14 @@ pub(super) struct Values {
     pub(super) list: OrderedSet<Value>,
     /// The number of values that have been propagated. They are the first values of `list`.
     pub(super) done: usize,
-    /// If the type of the variable is declared, the classes of whose objects it holds nothing but.
+    /// If the type of the variable is declared: the classes to which its objects must belong.
     pub(super) declared: Option<Box<[ClassId]>>,
     /// Whether a single value represents the cell, so that it may hold any number of values.
     pub(super) is_group: bool,
 }
 
 impl Values {
-    /// Restricts the cell to objects of these classes, in addition to those of earlier declarations.
+    /// Adds these classes to the declared classes of the cell, which then holds only objects of declared classes.
     pub(super) fn restrict(&mut self, classes: &[ClassId]) {
         let known = self.declared.iter().flatten();
         self.declared = Some(known.chain(classes).copied().collect());

@@ -11,7 +11,8 @@ use super::{Inference, locate};
 use crate::annotate;
 use crate::oracle::Workspace;
 
-/// Returns the types, inferred in the method that annotated source contains for this purpose; `None` if it is missing.
+/// Returns the types of the attributes that a method sets. They are inferred from a method that annotated source
+/// contains for this purpose; `None` if it is missing.
 pub(crate) fn attributes(db: &dyn Db, workspace: &Workspace, method: Scope) -> Option<Attributes> {
     let inference = Inference::new(db, workspace, method.document)?;
     let index = &inference.source.index;

@@ -11,7 +11,7 @@ use ag_index::definitions::Definitions;
 use ag_syntax::functions::FunctionPath;
 use ty_python_semantic::Db;
 
-/// Returns the definitions in a file of ty's database. They are those of the user's text, at other offsets.
+/// Returns the definitions in a file of ty's database. The user's text has the same definitions at other offsets.
 #[salsa::tracked(returns(ref), no_eq)]
 pub(super) fn definitions(db: &dyn Db, file: File) -> Definitions {
     let program_file = db.program_file(file);

@@ -127,7 +127,8 @@ impl Inference<'_> {
         (bound, skipped)
     }
 
-    /// Takes `parts` from the value of `expression`, the last part first, and adds the functions that this gives.
+    /// Takes `parts` from the value of `expression`, the last part first, and adds the functions that the resulting
+    /// value may be.
     fn follow(
         &self,
         module: &[Stmt],

@@ -276,9 +276,9 @@ impl<'a> Finder<'a> {
         Some(sums)
     }
 
-    /// Follows a value through the nodes of a region. Returns the sums on the way if it arrives at this result of the
-    /// region, and if each node on the way adds a product to it or passes it on. Without pairs, the way ends at the
-    /// first call: any result of a call may be the sum.
+    /// Follows a value through the nodes of a region to this result of the region. Returns the sums on the path if each
+    /// node on the path adds a product to the value or passes the value on. Without `pairs`, the path ends at the first
+    /// call, because any result of a call may be the sum.
     fn follow(
         &self,
         region: &Region,

@@ -1,5 +1,6 @@
-//! Compiles native segments. The native step of a segment is followed by the libtorch steps of the same nodes. These
-//! run if the native step cannot run: if an input has a different layout, or an operator would raise an exception.
+//! Compiles native segments. The native step of a segment is followed by the libtorch steps of the same nodes. The
+//! libtorch steps run if the native step cannot run: if an input has a different layout, or an operator would raise an
+//! exception.
 
 use ag_graph::ir::{Node, Value};
 use ag_graph::liveness::{NodeLife, RegionLife};

@@ -114,8 +114,7 @@ impl Scratch {
         let mut tensors = self.tensors.drain(..);
         for (register, (_, output)) in native.outputs.iter().zip(&native.segment.outputs) {
             match (register, output) {
-                // The tensors are in the order of the outputs. A tensor is skipped if it is not an output itself, and
-                // only views of it are.
+                // The tensors are in the order of the outputs. A tensor is skipped if only views of it are outputs.
                 (Register::Tensor(reg), Output::Tensor(index)) => {
                     *registers.tensor_mut(*reg) = tensors.nth(index - taken);
                     taken = index + 1;

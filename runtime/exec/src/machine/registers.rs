@@ -129,7 +129,7 @@ impl Registers {
         Ok(())
     }
 
-    /// Calls `run` with the values for the holes of an operator call.
+    /// Calls `run` with the values of the arguments that an operator call leaves open.
     pub(super) fn with_hole_values(
         &self,
         holes: &[Source],
@@ -158,7 +158,7 @@ impl Registers {
         }
     }
 
-    /// Returns the argument for a scalar or a tensor.
+    /// Converts a scalar or a tensor to an argument of an operator; anything else becomes `NONE`.
     fn plain(&self, source: &Source) -> Argument<'_> {
         match source {
             Source::Scalar(number) => self.argument_of(*number),
@@ -169,7 +169,7 @@ impl Registers {
         }
     }
 
-    /// Appends the arguments for a source; for a list, the number of its items and the items.
+    /// Appends a source as arguments of an operator: a list as the number of its items and the items.
     fn argument<'a>(&'a self, source: &'a Source, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
         match source {
             Source::Object(reg, _) => value(&self.objects[self.frame.objects + reg.0 as usize], into),
@@ -186,7 +186,7 @@ impl Registers {
     }
 }
 
-/// Appends the arguments for a value.
+/// Appends a value as arguments of an operator: a list as the number of its items and the items.
 fn value<'a>(from: &'a Value, into: &mut Vec<Argument<'a>>) -> Result<(), Fault> {
     into.push(match from {
         Value::None => Argument::NONE,

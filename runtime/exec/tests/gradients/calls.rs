@@ -52,7 +52,7 @@ fn gradient_of_a_recursion() {
     }
 }
 
-/// Fibonacci: inner nodes are a loop over two calls; leaves are taken from a list.
+/// Fibonacci numbers: an inner node runs a loop over two calls, and a leaf takes its value from a list.
 #[test]
 fn gradient_of_calls_in_loops() {
     let text = r#"graph 1

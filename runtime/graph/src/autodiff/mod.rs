@@ -61,7 +61,7 @@ pub trait Formulas {
     /// Returns a function of the tensor operands (in the order of the operand trees) and of the gradients of
     /// the results. It returns the gradient of each of those tensors, or `none`.
     ///
-    /// `tensors` are the types of the tensor operands, `results` those of the results.
+    /// `tensors` contains the types of the tensor operands, and `results` the types of the results.
     fn formula(
         &mut self,
         operator: &Operator,

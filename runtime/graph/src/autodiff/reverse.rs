@@ -16,8 +16,8 @@ pub(super) struct Reverse<'a> {
     pub(super) formulas: &'a mut dyn Formulas,
 }
 
-/// Returns a seed that is detached unless `create_graph` is set: without it, the gradient must not depend on its seed.
-/// The seeds of a backward function need not be detached, because no gradient flows through its call.
+/// Returns the seed, detached unless `create_graph` is set. Without `create_graph`, the gradient must not depend on the
+/// seed. The seeds of a backward function need not be detached, because no gradient flows through its call.
 pub(super) fn detached(emit: &mut Emit<'_>, seed: Operand) -> Operand {
     let is_tensor = emit.builder.type_of(&seed).tensor().is_some();
     if emit.attrs.no_grad && is_tensor {

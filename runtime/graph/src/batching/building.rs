@@ -8,7 +8,7 @@ use crate::ir::graph::{Region, Value};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
 
-/// What to do with loops whose iterations are independent.
+/// The treatment of loops whose iterations are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Ignore,

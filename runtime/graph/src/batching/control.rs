@@ -90,7 +90,7 @@ impl Batching<'_> {
         Some(Visited::Complete)
     }
 
-    /// Emits a loop or a branch. `lanes` are the lanes of its results, whose values are replaced.
+    /// Emits a loop or a branch. `lanes` represent its results; each gets a new value.
     fn with_regions(
         &mut self,
         node: &Node,
@@ -141,7 +141,7 @@ impl Batching<'_> {
         self.with_regions(node, vec![condition], vec![then, otherwise], &lanes)
     }
 
-    /// Visits a branch. Its results are still missing.
+    /// Visits a branch. Returns its region, without results, and the lanes of the results.
     fn visited(&mut self, region: &Region) -> Option<(Region, Vec<Lane>)> {
         let outer = std::mem::take(&mut self.nodes);
         self.region(region)?;

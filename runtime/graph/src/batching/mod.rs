@@ -15,7 +15,7 @@
 //! Loops are batched while a graph is built, before gradients of their results are requested, so that the backward pass
 //! is batched too. A loop stays as it is if
 //!
-//! - one iteration uses a result of another one; except for tensors to which each iteration adds
+//! - an iteration uses a result of an earlier iteration; exceptions are tensors to which each iteration adds
 //!   (`loss = loss + f(x)`), lists to which each iteration appends the same number of tensors, and values that are
 //!   assigned before they are used;
 //! - a condition or a number of iterations in it depends on a tensor;
@@ -126,7 +126,7 @@ impl<'a> Batching<'a> {
         self.has_batched.then(|| Batched { nodes: std::mem::take(&mut self.nodes), outputs, rows })
     }
 
-    /// Returns what a carried value is at the start of an iteration.
+    /// Returns the lane of a carried value at the start of an iteration.
     fn carried(&mut self, body: &Region, place: usize, start: &Operand) -> Option<Lane> {
         let param = body.params[1 + place];
         if body.results[place] == Operand::Value(param) {
@@ -151,7 +151,7 @@ impl<'a> Batching<'a> {
             _ => {}
         }
         let lanes = node.operands.iter().map(|operand| self.lane(operand)).collect::<Option<Vec<_>>>()?;
-        // Later nodes may append a tensor of each iteration to an empty list.
+        // Later nodes may append a batched tensor to an empty list, so the list is batched from the start.
         let is_empty_list = matches!(node.op, Op::ListNew) && lanes.is_empty();
         if is_empty_list && self.list(node, &lanes).is_some() {
             return Some(());

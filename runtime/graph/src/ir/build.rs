@@ -11,7 +11,7 @@ use super::types::Type;
 #[derive(Debug)]
 pub struct Builder {
     name: Box<str>,
-    /// The table of values. Those of abandoned regions remain in it, unused.
+    /// The table of values. The values of abandoned regions remain in the table, unused.
     pub values: Vec<ValueInfo>,
     /// The open regions, outermost first. The first is the function body; never empty.
     pub open: Vec<Region>,

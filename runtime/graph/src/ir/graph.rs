@@ -169,7 +169,7 @@ impl Region {
         self.results.iter().for_each(|operand| operand.values(visit));
     }
 
-    /// Like `used`, but the visitor can replace each use.
+    /// Visits every value used in the region at any depth; the visitor can replace each use.
     pub fn used_mut(&mut self, visit: &mut dyn FnMut(&mut Value)) {
         for node in &mut self.nodes {
             node.operands.iter_mut().for_each(|operand| operand.values_mut(visit));

@@ -8,7 +8,7 @@
 //! - [`op`]: the operations; [`operator`]: those of libraries
 //! - [`arithmetic`]: scalar operations
 //! - [`graph`]: nodes, regions, functions, source spans
-//! - [`escape`]: values that may share memory with the caller's
+//! - [`escape`]: the values that the caller can observe
 //! - [`build`]: builds a function with nested regions
 //! - [`verify`]: the invariants of a graph
 //! - [`text`]: prints and parses graphs

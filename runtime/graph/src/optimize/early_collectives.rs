@@ -53,7 +53,7 @@ fn started_early(nodes: Vec<Node>) -> Vec<Node> {
     placed
 }
 
-/// Returns the nodes that compute operands of the start, and the others, both in their order.
+/// Splits nodes into those that compute operands of the start, and all other nodes. Both keep their order.
 fn split(nodes: Vec<Node>, start: &Node) -> (Vec<Node>, Vec<Node>) {
     let mut used: HashSet<Value> = HashSet::new();
     start.used(&mut |value| _ = used.insert(*value));

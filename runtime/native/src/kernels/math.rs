@@ -47,7 +47,7 @@ pub(super) fn sigmoid<const WIDE: bool>(x: f32) -> f32 {
 pub(super) fn tanh<const WIDE: bool>(x: f32) -> f32 {
     let size = x.abs();
     let large = 1.0 - 2.0 / (exp::<WIDE>(2.0 * size) + 1.0);
-    // Where the result is small, the difference above loses digits, so this odd polynomial replaces it.
+    // If the result is small, the difference above loses digits, so this odd polynomial replaces the difference.
     let squared = size * size;
     let mut sum = -5.704_988_7e-3;
     for factor in [2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1] {

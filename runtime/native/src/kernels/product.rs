@@ -215,7 +215,7 @@ mod wide {
 trait Real: Copy + Default + Add<Output = Self> + Mul<Output = Self> {
     fn fused(self, factor: Self, sum: Self) -> Self;
 
-    /// As [`dots`], with the wide instructions.
+    /// Returns the dot products of `x` with several vectors, computed with AVX2 and FMA.
     ///
     /// # Safety
     /// All addresses must be valid for `count` elements, and the processor must have AVX2 and FMA.

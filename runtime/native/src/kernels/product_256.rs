@@ -207,7 +207,7 @@ fn transposed(rows: [__m256; LANES]) -> [__m256; LANES] {
 /// with `READS_PART`, and outside of the result with `WRITES_PART`.
 ///
 /// # Safety
-/// See [`f32`]; the part must be a part of the product.
+/// See [`f32`]; the part must be inside the product.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 unsafe fn rows<const VECTORS: usize, const READS_PART: bool, const WRITES_PART: bool>(

@@ -124,7 +124,7 @@ fn mask(lanes: usize) -> __mmask16 {
 /// Multiplies the rows of `a` up to `end` with a panel.
 ///
 /// # Safety
-/// See [`f32`]; the part must be a part of the product.
+/// See [`f32`]; the part must be inside the product.
 #[target_feature(enable = "avx512f")]
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "a call in the innermost loops")]

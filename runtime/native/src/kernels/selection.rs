@@ -184,8 +184,8 @@ unsafe fn select<T: Copy + PartialOrd, const LARGEST: bool>(
     Ok(())
 }
 
-/// As [`select`], with equal elements in the order of `std::partial_sort` in libstdc++: a heap, whose root is the last
-/// of the selected elements.
+/// Selects elements, with equal ones in the order of `std::partial_sort` in libstdc++. The selected elements are in a
+/// heap, whose root is the last of them.
 ///
 /// # Safety
 /// See [`select`].

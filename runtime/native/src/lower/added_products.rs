@@ -84,7 +84,8 @@ impl Lowering<'_> {
         else {
             return;
         };
-        // The sum must be in the memory of the other operand. It may be in the memory of the product instead.
+        // The fusion requires that the addition writes its result to the memory of the other operand, not to that of
+        // the product.
         let is_total = sum.out != out && sum.operands[..2].contains(&sum.out);
         if !is_total || self.may_be_in(a, total) || self.may_be_in(b, total) {
             return;

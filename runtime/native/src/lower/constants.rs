@@ -24,7 +24,7 @@ impl Lowering<'_> {
                 self.constants(element, &sizes, |index| i64::from(index / columns == index % columns))?
             }
             ("arange.default", [_, rest @ ..]) if is_plain(rest) => {
-                // Counts from zero, also up to a number that is not an integer.
+                // `arange(end)` counts from zero. `end` may be a float.
                 self.constants(element, &sizes, |index| index as i64)?
             }
             ("arange.start", [start, _, rest @ ..]) if is_plain(rest) => {

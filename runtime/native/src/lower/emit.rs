@@ -56,7 +56,8 @@ impl Lowering<'_> {
         Some(view)
     }
 
-    /// Like `allocate`, with a larger limit: for a tensor that joins the items of a list and is only copied.
+    /// Allocates a tensor that joins the items of a list and is only copied, so it may be larger than other tensors. It
+    /// is freed after the current node, unless it becomes a value.
     pub(super) fn allocate_copy(&mut self, element: Element, sizes: &[usize]) -> Option<View> {
         let view = self.reserve_up_to(MAX_COPIED.max(self.options.limits.elements), element, sizes)?;
         self.temporaries.extend(view.buffer);

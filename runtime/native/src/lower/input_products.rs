@@ -247,7 +247,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the rows of the iteration `index` of a group of `count` iterations.
+    /// Returns the rows that belong to iteration `index` in a group of `count` iterations.
     fn block(&mut self, rows: &View, index: Number, count: usize) -> View {
         let sizes = vec![rows.sizes[0] / count, rows.sizes[1]];
         let stride = (sizes[0] * sizes[1] * rows.element.size()) as u32;

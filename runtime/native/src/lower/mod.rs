@@ -130,7 +130,7 @@ struct Lowering<'a> {
     joined: Vec<BufferId>,
     /// The lists that are created outside of loops and branches.
     outer_lists: Vec<ListRegister>,
-    /// The products of which parts have been computed for several iterations, by their results.
+    /// The products whose first parts have been computed for several iterations. The key is the result of the product.
     remainders: FxHashMap<Value, Remainder>,
     /// The bases that are addresses in the buffer of a group. The buffer is not freed before the end of the loop.
     group_bases: FxHashMap<u32, BufferId>,

@@ -56,7 +56,8 @@ impl Lowering<'_> {
         self.define_result(node, out)
     }
 
-    /// Returns a tensor whose elements are moved along a dimension. Those that leave it come back at its other end.
+    /// Returns a tensor whose elements are moved along a dimension. Elements that move past one end of the dimension
+    /// come back at the other end.
     fn rolled(&mut self, a: &View, shift: i64, dim: usize) -> Option<View> {
         let out = self.allocate(a.element, &a.sizes)?;
         let size = a.sizes[dim];

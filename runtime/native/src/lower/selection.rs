@@ -62,8 +62,8 @@ impl Lowering<'_> {
         if let Some(dim) = dim {
             let dim = dimension(dim, a.rank())?;
             columns = a.sizes[dim];
-            // The kernel selects along the last dimension, so `dim` becomes the last one. In the result it must stay at
-            // its place: this makes no difference if it is the last one anyway, or if its size is 1.
+            // The kernel selects along the last dimension, so `dim` is moved to the end of the operand. The result is
+            // not moved back, so `dim` must already be the last dimension, or have size 1 in the result.
             (selected == 1 || dim + 1 == a.rank()).then_some(())?;
             let (size, stride) = (a.sizes.remove(dim), a.strides.remove(dim));
             a.sizes.push(size);

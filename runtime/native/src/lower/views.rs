@@ -213,7 +213,7 @@ impl Lowering<'_> {
         let (result, sizes) = self.result(node)?;
         let dim = dimension(dim, sizes.len())?;
         (element == result).then_some(())?;
-        // The number of items, from the size that their number determines.
+        // The number of items, computed from the size of the result in dimension `dim`.
         let in_item = if is_stack { 1 } else { *item.get(dim)? };
         let count = sizes[dim].checked_div(in_item)?;
         let mut expected = item.clone();
@@ -232,7 +232,7 @@ impl Lowering<'_> {
             self.note_joined(&out);
             return Some(out);
         }
-        // Both tensors with the number of the item as a dimension of its own, before dimension `dim` of an item.
+        // Both tensors are viewed with an additional dimension at position `dim`: the number of the item.
         let with_number = |mut strides: Vec<usize>, stride: usize, view: &View| {
             let mut sizes = item.clone();
             sizes.insert(dim, count);

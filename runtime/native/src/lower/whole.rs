@@ -10,17 +10,17 @@ use crate::pass::Passes;
 use crate::segment::{Layouts, NewTensor, Output, Segment};
 use crate::view::{Place, View, contiguous};
 
-/// What a function contains that cannot run without libtorch.
+/// A part of a function that cannot run without libtorch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsupported {
-    /// An operation with the given name, for its operands.
+    /// An operation with this name, which the native tier does not support for its operands.
     Operation { name: Box<str>, span: Option<Span> },
     /// The result with this index.
     Result(usize),
 }
 
-/// Lowers a function to one segment. Its inputs are contiguous, and so are its outputs: one for each result of the
-/// function, in their order, and each in a tensor of its own.
+/// Lowers a function to one segment. Its inputs and outputs are contiguous. There is one output for each result of the
+/// function, in their order, and each output has a tensor of its own.
 pub fn whole(function: &Function) -> Result<Segment, Unsupported> {
     let life = liveness(function);
     let layouts = Layouts::default();

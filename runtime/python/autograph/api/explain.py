@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(function, *args, **kwargs):
-    """Explains what becomes of each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
+    """Reports an outcome for each statement that `function(*args, **kwargs)` reaches. The function is traced, but no
     graph is run. The outcomes are:
 
     - `staged`: operations of the graph, or a condition or loop of the graph;
@@ -93,7 +93,7 @@ def _without_traces(function):
 
 
 class _TraceLog:
-    """What a trace did at each statement."""
+    """The operations of a trace at each statement."""
 
     def __init__(self):
         self.staging = None

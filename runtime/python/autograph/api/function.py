@@ -45,7 +45,7 @@ _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GE
 
 
 def _runs_graphs(settings):
-    """Returns whether calls of staged functions currently run graphs, and the ambient state of torch is `settings`."""
+    """Returns whether a call of a staged function now runs a graph, with `settings` as the ambient state of torch."""
     is_inlined = current() is not None or profile.is_active() or python_calls.is_replaying()
     is_other = is_inlined or functions_run_eagerly() or fallbacks.is_inherited()
     return not is_other and ambient.key() == settings
@@ -114,7 +114,7 @@ class Function(Lookup):
             return self._called_again(error, args, kwargs)
 
     def _called_again(self, error, args, kwargs):
-        """Repeats a call whose trace turned out to be invalid before its graph has run."""
+        """Repeats a call whose trace turned out to be invalid before the graph ran."""
         for _ in self.traces:
             if not any(error.trace is trace for trace in self.traces):
                 break
@@ -259,8 +259,8 @@ class Function(Lookup):
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
     def _in_python(self, reason, args, kwargs, run=None):
-        """Runs the call in Python. `run` is a run of a graph for this call that was abandoned. Python does not repeat
-        its effects. It is None if there were no effects."""
+        """Runs the call in Python. `run` is a run of a graph that was abandoned in this call; Python does not repeat
+        the effects that this run has had. None if it had no effects."""
         with eagerly():
             if run is None:
                 result = self.python_function(*args, **kwargs)
@@ -272,7 +272,7 @@ class Function(Lookup):
         return self._ran_in_python(reason, result)
 
     def _ran_in_python(self, reason, result):
-        """Called when Python has run a call instead of a graph, for this reason. Returns the result of the call."""
+        """Called after Python has run a call instead of a graph, with the reason. Returns the result of the call."""
         return result
 
     def _profiled(self, leaves, structure, args, kwargs):
@@ -355,7 +355,8 @@ class Function(Lookup):
         return self._ran_in_python(reason, result)
 
     def _without(self, code):
-        """Discards all graphs, because some may call the function with this code, which graphs must no longer call."""
+        """Discards all graphs because some of them may call the function with this code, which graphs must no longer
+        call."""
         with TRACING:
             self._fallbacks.refuse_python_call(code)
             self._traces.clear()
@@ -408,7 +409,7 @@ class VerifiedFunction(Function):
         return check.call(self.__name__, self.python_function, super()._call, args, kwargs, eagerly)
 
     def _ran_in_python(self, reason, result):
-        if isinstance(reason, OuterHistory):  # copies of the arguments do not have their history
+        if isinstance(reason, OuterHistory):  # the copies have no autograd history
             raise check.NotComparable(result)
         return result
 

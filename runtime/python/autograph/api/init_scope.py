@@ -11,6 +11,6 @@ def init_scope():
             with ag.init_scope():
                 self.table = torch.rand(100)
 
-    A call that creates state is traced again the next time. Staged values cannot be used in the block. Outside of
-    staged functions, the statement has no effect."""
+    After a call that creates state, the next call traces the function again. Staged values cannot be used in the block.
+    Outside of staged functions, the statement has no effect."""
     return Paused("`ag.init_scope()`")

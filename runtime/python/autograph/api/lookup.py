@@ -16,7 +16,8 @@ WARN_AFTER = 5
 
 
 class RetryLookup(Exception):
-    """Looks up the trace of a call again: numbers that could not be inputs of the graph are now part of the key."""
+    """Repeats the lookup of a trace, because the key has changed: it now contains numbers that could not be inputs of
+    the graph."""
 
 
 #: Exceptions that are not errors of a trace. Handlers for errors of a trace must not catch them.
@@ -176,7 +177,7 @@ class Lookup(Callable):
         inputs = arguments.inputs(structure, leaves)
         try:
             trace = self._assuming(args, kwargs, changing, unknown, is_trial, inputs)
-            if not (inputs and trace.staging.assumptions):  # an assumption could determine the value of an input
+            if not (inputs and trace.staging.assumptions):  # an assumption may have fixed the value of an input
                 return trace
         except Exception:
             if not inputs:

@@ -1,5 +1,5 @@
-"""The types, shapes and numbers of arguments in profiled calls. Those that were the same in all profiled calls are assumed to
-be the same in later calls.
+"""The types, shapes and numbers of arguments in profiled calls. If a type, shape or number was the same in all profiled
+calls, it is assumed to be the same in later calls.
 
 A number that varies is an input of the graph. If the code needs to know the number during tracing, there is a trace for
 each value, as without speculation."""

@@ -1,5 +1,5 @@
-"""Switches passes off: passes of the optimizer, which rewrite graphs, loop batching, and passes on programs of the native tier
-and on plans."""
+"""Switches passes off: the optimizer's passes on graphs, loop batching, and the passes on native programs and on plans.
+"""
 
 import os
 

@@ -20,8 +20,8 @@ def save(trace, folder):
 
 
 def python_state(trace):
-    """Returns why a trace cannot run without Python: it reads numbers from Python state, changes Python state, calls Python,
-    or writes to tensors in place. None if it can."""
+    """Returns why a trace cannot run without Python: it reads numbers from Python state, changes Python state, calls
+    Python, or writes to tensors in place. Returns None if the trace can run without Python."""
     state = [f"it reads the number {capture.place}" for capture in trace.captures if capture.is_number and capture.path is None]
     state += [f"it changes {change.place}" for change in trace.state]
     if state:

@@ -1,4 +1,5 @@
-"""What code may read: the names in it, and the methods of a class that Python and torch call."""
+"""The names and methods that code may read: the names in the code, and the methods of a class that Python and torch
+call."""
 
 import dis
 import functools
@@ -13,9 +14,9 @@ LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 
 class Reads(NamedTuple):
-    """What a code object, and those nested in it, may read. `names` contains all names in it, and `scope` the names of
-    globals. `read` contains the names of variables and attributes, except for those that are only used for `.append`
-    and `.extend`: `history` in `history.append(loss)`."""
+    """The names that a code object and the code objects nested in it may read. `names` contains all names in it, and
+    `scope` the names of globals. `read` contains the names of variables and attributes, except for those that are only
+    used for `.append` and `.extend`: `history` in `history.append(loss)`."""
 
     names: frozenset
     scope: frozenset
@@ -84,9 +85,9 @@ def is_of_library(kind):
 
 
 def unseen_members(kind):
-    """Returns the functions of a class that Python calls where a trace does not see it: operators, properties, context
-    managers, iterators. Leaves out the functions of base classes, `__call__`, which a trace sees, and generated methods
-    of data classes."""
+    """Returns the functions of a class whose calls a trace does not see, because Python calls them implicitly:
+    operators, properties, context managers, iterators. Leaves out `__call__`, functions of base classes, and generated
+    methods of data classes."""
     found = []
     for name, member in list(kind.__dict__.items()):
         is_special = name.startswith("__") and name.endswith("__") and name not in (*_NOT_IN_RUNS, "__call__")

@@ -3,7 +3,7 @@
 There is a subclass of `Kind` for each kind of object, with these attributes:
 
     restores    whether `restore` can restore every state
-    is_drawn    whether taking a value changes the object, so that it cannot be repeated: iterators, random number generators
+    is_drawn whether reading a value changes the object, as for iterators and random number generators
     is_slow     whether `read` takes long
 """
 
@@ -201,7 +201,7 @@ def _unflat(data):
 
 
 class Iterators(Kind):
-    """Iterators. Their contents are what `pickle` would store."""
+    """Iterators. Their contents are the data that `pickle` would store."""
 
     restores = False
     is_drawn = True

@@ -1,7 +1,7 @@
 """Assignments to `.data`: `p.data = p.data - rate * p.grad` gives a tensor the memory of another one.
 
-In a trace, the base of the tensor gets the value of the other tensor. Views of its old memory keep their values, and while the
-other tensor exists, a write to one of the two changes both. A run assigns `.data` of a tensor from outside."""
+In a trace, the base of the tensor gets the value of the other tensor. Views of its old memory keep their values. While
+the other tensor exists, a write to either tensor changes both. A run assigns `.data` of a tensor from outside."""
 
 import weakref
 
@@ -34,7 +34,7 @@ def assign(staging, tensor, other):
 
 
 def shares_with(staging, base):
-    """Returns the capture of the tensor from outside whose memory was assigned to `base.data`; None if the memory is
-    not that of such a tensor."""
+    """Returns the capture of the tensor from outside whose memory was assigned to `base.data`; None if no such memory
+    was assigned."""
     source = staging.aliases.shared[base]()
     return None if source is None or source.chain else source.base.source

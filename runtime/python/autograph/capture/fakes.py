@@ -103,7 +103,7 @@ class Mode(FakeTensorMode):
         return self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func, types, args=(), kwargs=None):
-        """Computes the type and sizes of an operator's result. Where possible, this omits the many tests that torch makes
+        """Computes the type and sizes of an operator's result. If possible, this omits the many tests that torch makes
         first."""
         kwargs = kwargs or {}
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):

@@ -63,9 +63,9 @@ class Gradients:
         return found
 
     def read(self, base):
-        """Returns the gradient as a Python value. If the gradient exists on some paths only, the trace assumes what holds for
-        the arguments of this call, and each run checks it. Below a staged condition and in a loop of the graph, this is
-        unknown, so the trace assumes that the gradient exists."""
+        """Returns the gradient as a Python value. If the gradient exists on some paths only, the trace assumes that it
+        exists, or that it does not, as for the arguments of this call. Each run checks this. Below a staged condition
+        and in a loop of the graph, this is unknown, so the trace assumes that the gradient exists."""
         found = self.of(base)
         if not _is_maybe(found):
             return found
@@ -79,8 +79,8 @@ class Gradients:
         self.values[base] = gradient
 
     def add(self, base, gradient, is_reached=True):
-        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros. `is_reached` is
-        whether the output depends on the tensor, if the tensor was used."""
+        """Accumulates a gradient, as `backward` does. A gradient that is missing on some paths counts as zeros.
+        `is_reached` is whether the output depends on the tensor on the paths that use the tensor."""
         before = self.of(base)
         used = self.staging.uses.of(base) if base.was_leaf else True
         used = self.staging.both(used, is_reached)

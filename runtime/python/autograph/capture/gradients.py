@@ -85,10 +85,10 @@ def _check_changes(staging, bases, outputs):
 
 
 def _check_outside(staging, outputs, inputs=None):
-    """Lets Python run the call if a gradient has to continue outside of the function. This is the case if an output
-    depends on a tensor that was computed before the call, and the gradient flows through the history of this tensor to
-    one of the `inputs` (to any leaf if `inputs` is None). Records the tensors from outside that are leaves, because the
-    trace is not valid for a call with computed tensors in their places."""
+    """Lets Python run the call if an output depends on a tensor that was computed before the call and whose history
+    leads to one of the `inputs` (to any leaf if `inputs` is None). The gradient would have to continue in this history.
+    Records the tensors from outside that are leaves: the trace is not valid for a call in which they are computed
+    tensors."""
     bases = [base for base in staging.leaves if base.source is not None and base.value.visible]
     used = depend_on(staging.record, [base.value for base in bases], outputs) if bases else ()
     for base in (base for base, needed in zip(bases, used) if needed):

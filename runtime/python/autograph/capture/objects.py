@@ -84,9 +84,10 @@ class Objects:
             self._watch_all([function], 0)
 
     def unseen(self, value):
-        """Watches what a function may read and change, if Python or a library calls it, so that the trace does not see
-        the calls in it. Examples are special methods, hooks, and arguments of functions such as `functools.reduce`. The
-        methods that it may call are those of watched classes with a name that occurs in its code."""
+        """Watches the objects that a function may read and change. Python or a library calls this function, so the
+        trace does not see the calls in it. Examples are special methods, hooks, and arguments of functions such as
+        `functools.reduce`. The methods that it may call are those of watched classes with a name that occurs in its
+        code."""
         for function in functions_of(value):
             code = function.__code__
             if id(code) in self._unseen or not is_user_code(function):

@@ -1,4 +1,4 @@
-"""Leaves whose gradient exists on some paths only, because the output depends on them only there:
+"""Leaves whose gradient exists on some paths only, because only there the output depends on them:
 
     h = w * x                                         # `w` is used
     loss = h.sum() if x.sum() > 0 else x.sum()        # but the loss depends on it on one path only
@@ -11,8 +11,8 @@ from . import scalars
 
 
 def reached(staging, sources, outputs):
-    """Returns for each source whether an output depends on it with a gradient: a boolean, which may be staged. A source on which
-    no output can depend is False."""
+    """Returns for each source whether a gradient flows to it from an output: a boolean, which may be staged. It is
+    False if no output can depend on the source."""
     if not _has_branches(staging):
         return [True] * len(sources)
     dependencies, region = Dependencies(staging.record, sources), staging.record.region

@@ -44,7 +44,8 @@ class Trips(NamedTuple):
 
 
 class Sequence(tuple):
-    """The outcomes of a point in one call. They differ from each other, but each call has the same sequence."""
+    """The outcomes of a point that runs several times in a call. The outcomes differ, but all calls have the same
+    sequence of them."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
 """Staged scalars: each is a `torch.SymInt`, `SymFloat` or `SymBool` whose node refers to a value of the record.
 
 Torch's argument parsers accept such numbers. An operation on them becomes a node, with Python's semantics and without
-symbolic algebra. Code that needs the concrete number gets the number for the arguments of this call, and each run checks
-it. Where no check is possible, the line of that code is an error."""
+symbolic algebra. Code that needs the concrete number gets the number for the arguments of this call, and each run
+checks it. If no check is possible, the line of that code is an error."""
 
 import operator
 from contextlib import contextmanager
@@ -281,8 +281,9 @@ def _attribute(number, name):
 
 
 def _with_other_numbers(kind, name):
-    """Returns an operator that also accepts a complex number, and a staged number beside one of torch's own symbolic numbers.
-    For a complex number, it uses the staged number's value for the arguments of this call."""
+    """Returns an operator for two further cases: a staged number with a complex number, and a staged number with one of
+    torch's own symbolic numbers. With a complex number, the operator uses the staged number's value for the arguments
+    of this call."""
     method = getattr(kind, name)
 
     def operate(number, other):

@@ -51,7 +51,8 @@ class Sizes:
         return _symbols().Shapes(self)
 
     def _new(self, origin):
-        # A shape function whose result torch takes from its cache would not record the checks of its assumptions.
+        # If torch takes a result from its cache, the shape function does not run, so the checks of its assumptions
+        # would be missing in the record.
         self.staging.fake_mode.cache_enabled = False
         number = self.shape_env.new()
         self._add(number.node.expr, origin)

@@ -310,7 +310,7 @@ class Staging:
         return capture
 
     def number_in(self, place, number):
-        """Returns a staged number that each run reads from a Python variable. `number` is the one of this call."""
+        """Returns a staged number that each run reads from a Python variable. `number` is its value in this call."""
         param = self.record.entry.param(scalars.kind_of(number), str(place))
         capture = Capture(number, None, param)
         capture.place = place
@@ -423,8 +423,8 @@ class Staging:
         self.emit(ASSERT, [flag, message], [])
 
     def is_refuted(self, message):
-        """Returns whether the arguments of this call contradict the assumption with this message at the user's line
-        that is running."""
+        """Returns whether the arguments of this call contradict the assumption that has this message and the current
+        line of the user's code."""
         return (_assumption(message), spans.current()) in self.refuted
 
     def require(self, flag, message):
@@ -456,7 +456,7 @@ class Staging:
         return answer
 
     def decided_number(self, number):
-        """Like `decided`, for a staged number."""
+        """Returns the value of a staged number under the same conditions as `decided`."""
         operand = number if isinstance(number, Value) else scalars.lower(self, number)
         if type(operand) in (int, float):
             return operand

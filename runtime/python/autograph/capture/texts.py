@@ -1,6 +1,6 @@
 """Strings with values that are known only when the graph runs: `f"loss {loss:.3f}"`.
 
-While a function is traced, a *placeholder* stands for such a value in the string. Where the string is printed or raised,
+While a function is traced, a *placeholder* stands for such a value in the string. When the string is printed or raised,
 the graph calls a Python function with the values, which formats them as the original code would.
 """
 

@@ -18,8 +18,8 @@ class UndefinedReturnValue:
 
 
 class Maybe:
-    """The value of a variable that is bound only on some paths of the graph. The staged boolean `flag` is true on the paths
-    on which it is bound; `absent` is its value on the others."""
+    """The value of a variable that is bound only on some paths of the graph. The staged boolean `flag` is true on the
+    paths on which it is bound; `absent` is its value on all other paths."""
 
     __slots__ = ("value", "flag", "absent")
 

@@ -1,5 +1,5 @@
-"""What each kind of object leads to. One function watches one object: it adds the entries of the object to `Objects`, and
-returns the objects that this object refers to."""
+"""The objects to which each kind of object refers. A function watches one object: it adds the entries of the object to
+`Objects`, and returns the objects that this object refers to."""
 
 import enum
 import functools

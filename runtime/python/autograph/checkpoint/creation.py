@@ -79,8 +79,8 @@ class Creator:
         return torch.empty(0, dtype=value.dtype, device=device).set_(memory, start, entry.shape, entry.stride)
 
     def _view_of_program(self, entry, value):
-        """Returns a view of a tensor of the program that shares memory with this one in the checkpoint; None if there is
-        none."""
+        """If the checkpoint stores a tensor as a view of memory that a tensor of the program already has, returns this
+        view of it; otherwise None."""
         for id in self._views.get(entry.name, ()):
             other, tensor = self.graph.nodes[id].object, self.matches.objects[id].detach()
             start, end = _range(entry, value.itemsize)

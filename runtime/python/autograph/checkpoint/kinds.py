@@ -83,7 +83,8 @@ _CONTAINER_CLASSES = (
 
 
 def _is_function(value):
-    """Returns whether a callable object is a function, or wraps one as `functools.partial` does, and so has no state."""
+    """Returns whether a callable object has no state because it is a function or wraps a function, as
+    `functools.partial` does."""
     return not is_heap_type(type(value)) or type(value).__module__.partition(".")[0] in sys.stdlib_module_names
 
 

@@ -46,7 +46,7 @@ class Make:
 
 
 class Rebuild:
-    """The edge gets this tuple with other parts."""
+    """The edge gets a copy of this tuple in which parts are replaced."""
 
     def __init__(self, id, object, parts):
         self.id = id

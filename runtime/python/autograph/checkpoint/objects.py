@@ -10,7 +10,7 @@ from .kinds import ARRAY, CONTAINERS, DEFINITION, DICT, GROUP, MODULE, OPTIMIZER
 
 
 class Ref:
-    """An edge to a node. All other edges hold plain values, or OMITTED."""
+    """The value of an edge that leads to a node. The values of other edges are plain values, or OMITTED."""
 
     __slots__ = ("id",)
 
@@ -68,9 +68,9 @@ class Graph:
         self.unsaved = []
 
     def finish(self):
-        """Computes which nodes are data and which are plain. Containers, tensors and arrays are data, unless a parameter or
-        another object can be reached from them; a restore may create data. Containers are plain if they contain only plain
-        values and plain containers."""
+        """Finds the nodes that are data and those that are plain. A container, tensor or array is data unless it
+        contains a parameter or another object, directly or through other containers; a restore may create data. A
+        container is plain if it contains only plain values and plain containers."""
         partial = {node.id for node in self.nodes if OMITTED in node.edges.values()}
         others = {node.id for node in self.nodes if node.kind not in CONTAINERS} | partial
         self._not_plain = self._reaching(others)
@@ -98,7 +98,7 @@ class Graph:
         return id not in self._not_plain
 
     def _reaching(self, found):
-        """Returns these nodes, and those with a path to one of them."""
+        """Returns these nodes, and all nodes from which a path leads to one of them."""
         users = collections.defaultdict(list)
         for node in self.nodes:
             for id in node.refs():

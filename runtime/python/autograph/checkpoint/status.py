@@ -130,7 +130,7 @@ _identity = id
 
 
 class RestoreStatus:
-    """The result of a restore. Its methods first restore what the program has created since.
+    """The result of a restore. Its methods first restore the objects that the program has created since.
 
     `unused` contains the paths of saved values that have no object in the program, and `unmatched` the paths of objects and
     values of the program that have no saved value. `conflicts` contains pairs of a path in the program and a path in the
@@ -153,7 +153,7 @@ class RestoreStatus:
         return list(self._restoring.update().matches.conflicts)
 
     def update(self):
-        """Restores what the program has created since the restore."""
+        """Restores the objects that the program has created since the restore."""
         self._restoring.update()
         return self
 

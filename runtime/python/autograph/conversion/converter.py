@@ -97,7 +97,7 @@ def leave_as_it_is(converted_code):
 
 
 def reason(function):
-    """Returns the reason why a function is not converted; None if it is."""
+    """Returns the reason why a function is not converted; None if the function is converted."""
     converted(function)
     found = _CODES.get(_key(function.__code__))
     return found.reason if found is not None else None

@@ -1,5 +1,5 @@
-"""The text from which a function was compiled. The file may have changed since: an editor saves it during a training, or
-`importlib.reload` runs it again."""
+"""The text from which a function was compiled. The file may have changed since, for example because an editor has saved
+it, or `importlib.reload` has run it again."""
 
 import functools
 import linecache
@@ -28,8 +28,8 @@ def _read(function):
 
 
 def _may_have_changed(path):
-    """Returns whether a file was written after this package was imported. The text of the file is compared with the
-    running code only in this case: the two also differ for an unchanged file if pytest has rewritten its assertions."""
+    """Returns whether a file was written after this package was imported. Only then is its text compared with the
+    running code. An unchanged file is not compared, because pytest rewrites assertions, so the two would differ."""
     try:
         return os.stat(path).st_mtime > IMPORTED
     except (OSError, ValueError):
@@ -41,7 +41,7 @@ def _codes(text, path):
     """Returns the code objects of a text."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python has shown the same warnings during the import
+            warnings.simplefilter("ignore")  # Python has shown these warnings during the import
             pending = [compile(text, path, "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return frozenset()

@@ -38,9 +38,9 @@ class ConvertedText:
         return None if found is None else (self.path, *self._position(found[0]), *self._position(found[1]))
 
     def _original_of(self, start, end):
-        """Returns the original range of a piece of converted text. If a range of the map is equal to the piece, this is its
-        original. Otherwise, it covers the originals of the ranges inside the piece. If there are none, it is the original of
-        the smallest range around the piece."""
+        """Returns the original range of a piece of converted text. If the piece is a range of the map, returns the
+        original of this range. Otherwise, the result covers the originals of all ranges inside the piece. If there are
+        none, returns the original of the smallest range around the piece."""
         for first, last, original, original_end, verbatim in self._ranges:
             if first <= start and end <= last:
                 if verbatim:

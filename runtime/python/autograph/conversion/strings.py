@@ -1,8 +1,9 @@
 """Strings in converted code that may contain values of the graph.
 
-`f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`: Python would join the parts to an ordinary string.
-`text in "abc"` becomes `ag__.contains("abc", text)`: Python would search for the placeholder of the value.
-`f"{n!r}"` becomes `f"{ag__.text(n, 'r')}"`, and `form % n` becomes `ag__.percent(form, n)`: Python would need the number."""
+Python's own string operations do not know the values that placeholders stand for, so converted code calls operators.
+`f"n = {n}"` becomes `ag__.joined("n = ", f"{n}")`, which does not join the parts to an ordinary string. `text in "abc"`
+becomes `ag__.contains("abc", text)`, so that Python does not search for the placeholder. `f"{n!r}"` becomes
+`f"{ag__.text(n, 'r')}"`, and `form % n` becomes `ag__.percent(form, n)`."""
 
 import ast
 

@@ -79,8 +79,8 @@ def _resolved(name):
 
 
 def _adjoint(func, args, group):
-    """Returns the function that computes the gradient of the operand from the gradient of the result: the adjoint of the
-    collective, which is a linear map of the tensors of all ranks."""
+    """Returns the function that computes the gradient of the operand from the gradient of the result: the adjoint of
+    the collective. (A collective is a linear map of the tensors of all ranks.)"""
     ops, name = torch.ops._c10d_functional, func.overloadpacket.__name__.removesuffix("_coalesced")
     rank, size = group.place
     if name == "all_gather_into_tensor":
@@ -199,7 +199,7 @@ def _with_autograd(staging, func, args, kwargs):
 
 
 def _waited(staging, func, args, kwargs):
-    """Returns the operand of `wait_tensor` unchanged: a node that waits for the collective already computes it."""
+    """Returns the operand of `wait_tensor` unchanged, because a node that waits for the collective already exists."""
     return args[0]
 
 

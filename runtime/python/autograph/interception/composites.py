@@ -54,8 +54,8 @@ def equal(staging, func, args, kwargs):
 
 
 def cov(staging, func, args, kwargs):
-    """Torch reads the number of degrees of freedom, to warn if it is not positive. Without weights it depends on the shape
-    alone, so this computes what torch computes then."""
+    """Torch reads the number of degrees of freedom, to warn if it is not positive. Without weights, this number depends
+    on the shape alone, and is computed here as torch computes it."""
     x, correction, fweights, aweights = schemas.in_order(func, args, kwargs)
     if fweights is not None or aweights is not None or x.dim() > 2 or not x.numel():
         return NotImplemented

@@ -177,13 +177,13 @@ def _setup(ctx, inputs, output):
 
 
 def has_setup_context(setup_context):
-    """Replaces torch's function of this name while tracing. It is called by torch's own `apply`. During a trace, this `apply`
-    runs only if code that is not converted has read it before the trace (`apply = MyFunction.apply`), which is an error."""
+    """Replaces the function of this name that torch's own `apply` calls. While tracing, torch's `apply` runs only if
+    code that is not converted has read it before the trace (`apply = MyFunction.apply`), which is an error."""
     if current() is None:
         return _has_setup_context(setup_context)
     message = "code that is not converted calls the `apply` of a `torch.autograd.Function`, which was read before the trace"
     raise StagingError(f"{message}\nhelp: pass a function that calls it: `lambda x: MyFunction.apply(x)`", spans.current())
 
 
-# For `apply = MyFunction.apply` before the trace.
+# Handles `apply = MyFunction.apply` before the trace.
 OVERLOADS[_apply] = apply

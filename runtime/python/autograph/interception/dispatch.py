@@ -157,7 +157,8 @@ def _computed_by_torch(staging, func, args):
             try:
                 return func(*positional, **named)
             except RuntimeError as error:
-                # Some kernels of torch need numbers for all sizes. Torch's decomposition in Python does not.
+                # Some kernels of torch need numbers for all sizes. Torch's decompositions in Python work with unknown
+                # sizes.
                 if func not in decomposition_table or not _needs_numbers(error):
                     raise
                 return decomposition_table[func](*positional, **named)

@@ -51,8 +51,8 @@ class Interception(OfTrace):
 
 
 def _in_transform(func, args, kwargs):
-    """Calls a function inside a transform of `torch.func`: inside `vmap`, which decomposes it. A transform that
-    differentiates is an error, because it needs autograd, which is bypassed."""
+    """Calls a function inside a transform of `torch.func`. `vmap` decomposes the function. A transform that
+    differentiates is an error, because it needs autograd, which the trace bypasses."""
     kind = torch._C._functorch.peek_interpreter_stack().key()
     if kind != torch._C._functorch.TransformType.Vmap:
         raise StagingError(f"the transform {kind.name} of torch.func cannot be staged", spans.current())
@@ -70,7 +70,7 @@ def _numbers(staging, func, *args, **kwargs):
 
 
 def _numbers_of(staging, func, tensor, *args, **kwargs):
-    """Like `_numbers`, for a method of a tensor."""
+    """Calls a method of a tensor with staged numbers in place of 0-d integer tensors, like `_numbers`."""
     return _numbers(staging, functools.partial(func, tensor), *args, **kwargs)
 
 
@@ -81,7 +81,7 @@ def _is_number_tensor(value):
 
 
 def _index(staging, index):
-    """Returns an index with staged numbers in place of those tensors that Python would convert to numbers."""
+    """Returns an index in which staged numbers replace the tensors that Python would convert to numbers."""
     if isinstance(index, tuple):
         return tuple(_index(staging, part) for part in index)
     if isinstance(index, slice):
@@ -321,9 +321,9 @@ def _has_staged(data):
 
 
 def _of_list(staging, data, dtype):
-    """Converts the elements of a list of the graph to tensors, in a loop. The list may be empty, so it is stacked with one
-    more number. Without `dtype`, `torch.tensor([])` has another dtype than a list of integers, so the graph assumes that the
-    list is not empty."""
+    """Converts the elements of a list of the graph to tensors, in a loop. A stack of no tensors would be an error, so
+    one more number is stacked. Without `dtype`, `torch.tensor([])` has another dtype than a list of integers, so the
+    graph assumes that the list is not empty."""
     kind = specs.number_kind(data.spec.element)
     is_filled = dtype is None or kind is None
     if is_filled:

@@ -1,7 +1,8 @@
 """`Module.register_full_backward_hook`: the inputs and outputs of the module pass through operators whose derivatives call the
 hooks when the graph runs.
 
-Torch attaches the hooks to the nodes of autograd of copies of the inputs and outputs. A trace has no such nodes."""
+Torch copies the inputs and outputs, and attaches the hooks to the autograd nodes of the copies. A trace has no such
+nodes."""
 
 import torch
 from torch.utils.hooks import BackwardHook
@@ -15,7 +16,7 @@ _apply_on_tensors = BackwardHook._apply_on_tensors
 
 
 class _Node:
-    """Stands for the node of autograd of the copies. Torch registers one hook on it, which calls the user's hooks. Like
+    """Stands for the autograd node of the copies. Torch registers one hook on it, which calls the user's hooks. Like
     torch's node, it gives this hook None for outputs without gradient, and zeros for inputs without gradient."""
 
     def register_hook(self, hook):

@@ -30,8 +30,8 @@ def recording(staging):
 
 
 def _no_cache(enabled):
-    """Replaces the function that enables the cache of autocast, and does nothing. The cache keeps casts of parameters. A cast
-    from a trace has no data, so eager code and other staged branches must not find it."""
+    """Does nothing. While tracing, it replaces torch's function that enables the cache of autocast. The cache keeps
+    casts of parameters. A cast from a trace has no data, so eager code and other staged branches must not find it."""
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def tracing(staging):
     hook, apply_on_tensors = torch.utils.hooks.BackwardHook, torch.utils.hooks.BackwardHook._apply_on_tensors
     hook._apply_on_tensors = module_hooks.apply_on_tensors
     pytree._get_node_type, node_type = structures.node_type, pytree._get_node_type
-    method = torch.Tensor.__dict__.get("as_subclass")  # None outside of traces, because a base class defines the method
+    method = torch.Tensor.__dict__.get("as_subclass")  # None before the trace: a base class defines it
     torch.Tensor.as_subclass = as_subclass
     torch.set_autocast_cache_enabled, set_cache = _no_cache, torch.set_autocast_cache_enabled
     cached = torch.is_autocast_cache_enabled()

@@ -1,7 +1,7 @@
-"""Recurrent layers of torch. The decomposition in torch 2.11 has three faults: it omits the dropout between layers
-(`num_layers < i - 1`), for an LSTM without biases in oneDNN, it creates biases with the shape of the weights, and the final
-states of other LSTMs, such as those of `float64`, have an additional dimension. To avoid them, each layer is decomposed
-separately, and its final states get the shapes of its initial states."""
+"""Recurrent layers of torch. The decomposition in torch 2.11 has three faults. It omits the dropout between layers,
+because it tests `num_layers < i - 1`. For an LSTM without biases in oneDNN, it creates biases with the shape of the
+weights. The final states of LSTMs that do not use oneDNN, such as those of `float64`, have an additional dimension. To
+avoid them, each layer is decomposed separately, and its final states get the shapes of its initial states."""
 
 import torch
 

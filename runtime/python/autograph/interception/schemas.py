@@ -113,7 +113,7 @@ _FUNCTIONAL = {torch.ops.aten.bernoulli_.float: torch.ops.aten.bernoulli.p}
 
 @lru_cache(maxsize=None)
 def functional(func):
-    """Returns the functional operator that returns the value that this one writes; None if torch has none."""
+    """Returns the functional operator that computes the value that this operator writes; None if torch has none."""
     packet, overload = func.overloadpacket, func._overloadname
     name = packet.__name__
     namespace = getattr(torch.ops, func.namespace)

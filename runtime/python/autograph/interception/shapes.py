@@ -42,7 +42,7 @@ def known(mode, func, args):
 
 
 def keep(mode, func, args, result):
-    """Adds what torch has computed to the cache."""
+    """Adds results that torch has computed to the cache."""
     with torch._C.DisableTorchFunction():
         parts = result if type(result) in (tuple, list) else [result]
         if schemas.is_view(func) or not all(_is_new(mode, part) for part in parts) or any(part is a for part in parts for a in args):

@@ -13,11 +13,12 @@ def average_gradients(parameters, group=None, *, missing="error", bucket_cap_mb=
         ag.average_gradients(model.parameters())
         optimizer.step()
 
-    All processes must call it with the same parameters in the same order. Parameters with `requires_grad=False` are left
-    out. Like `torch.nn.parallel.DistributedDataParallel`, it multiplies each gradient by `1 / size` and adds the products,
-    with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. The last bucket is
-    started first, because a backward pass computes its gradients first. All buckets are started before the call waits for
-    one of them. A graph starts a bucket when its gradients are computed, and waits at their first use.
+    All processes must call it with the same parameters in the same order. Parameters with `requires_grad=False` are
+    left out. Like `torch.nn.parallel.DistributedDataParallel`, it multiplies each gradient by `1 / size` and adds the
+    products, with one `all_reduce` for each *bucket*: consecutive parameters of one dtype and device, up to a size. The
+    last bucket is started first, because a backward pass computes its gradients first. All buckets are started before
+    the call waits for one of them. A graph starts a bucket when its gradients are computed, and waits for it at the
+    first use of its results.
 
     In groups of two processes, results are bitwise equal to those of `DistributedDataParallel`. In larger groups, the order of
     additions depends on the position of an element in its bucket, and `DistributedDataParallel` reorders its buckets after

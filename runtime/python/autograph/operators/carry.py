@@ -34,8 +34,8 @@ class Carry:
         self.constants = set()  # indexes of variables that turned out to be constant
         self.fixed = set()  # indexes of booleans that are assumed to be constant because an earlier attempt failed
         self.cells = {}
-        self.kept = {}  # cell -> the items that no iteration changes (`regions.kept_items`)
-        self.shared = []  # groups of containers that an iteration makes those of several places
+        self.kept = {}  # cell -> the items that stay the same in every iteration (`regions.kept_items`)
+        self.shared = []  # groups of containers that several places share after an iteration
         self.moved = None  # the containers and tensors at the start of the recorded iteration (`sharing.Starts`)
         self.installed = {}  # the states of cells at the start of the condition
 
@@ -113,8 +113,8 @@ class Carry:
         raise StagingError("the types of this loop's state change in every iteration", spans.current())
 
     def _marks(self, block, born):
-        """Finds the containers that an iteration makes those of several places. Returns whether the recorded iteration has marked
-        them at its start."""
+        """Finds the containers that several places share after an iteration. Returns whether the recorded iteration has
+        marked them at its start."""
         found = sharing.groups(self.staging, self._slots(block), born, self.moved)
         known = {group.key for group in self.shared}
         new = [group for group in found if group.key not in known]
@@ -128,7 +128,7 @@ class Carry:
         return slots + [sharing.place(self.staging, cell, [cell_state(cell), state]) for cell, state in places]
 
     def _mark(self, values):
-        """Marks the containers that several places hold, given the values of the variables."""
+        """Marks the containers that several places share, given the values of the variables."""
         if self.shared:
             sharing.mark(self.staging, self.shared, self._places(values))
 
@@ -137,7 +137,8 @@ class Carry:
         return [*self._carried(values), *map(sharing.assigned, self.cells)]
 
     def _carried(self, values):
-        """Returns the values of the variables, None for a constant. So the index of a slot remains when a spec changes."""
+        """Returns the values of all variables, with None for a constant: the index of a slot must not change when a
+        spec changes."""
         return [None if isinstance(spec, specs.Constant) else value for value, spec in zip(values, self.specs)]
 
     def _fix_flags(self):
@@ -205,7 +206,8 @@ class Carry:
         return False
 
     def _widen_cells(self, block, outside):
-        """Like `_widen`, for the cells. `outside` contains their specs before the loop."""
+        """Widens the specs of the cells, as `_widen` does for the variables. `outside` contains the specs before the
+        loop."""
         is_correct = True
         for cell, state in block.changed.items():
             before = self.cells.get(cell)

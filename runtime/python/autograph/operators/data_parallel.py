@@ -1,8 +1,8 @@
 """`DistributedDataParallel` in staged code.
 
 `DistributedDataParallel` averages gradients when a backward pass has accumulated them in `.grad`. If staged code calls
-`backward`, the graph averages them after it. Otherwise torch's own reducer averages them during the backward pass outside of
-the graph. Each run notifies the reducer that a forward pass has begun."""
+`backward`, the graph averages the gradients after this call. Otherwise torch's own reducer averages them during the
+backward pass outside of the graph. Each run notifies the reducer that a forward pass has begun."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -68,7 +68,7 @@ class _Replica:
         return ()
 
     def after_backward(self, staging, leaves):
-        """Averages the gradients after a backward pass that has computed those of `leaves`."""
+        """Averages the gradients of `leaves`, which a backward pass has computed."""
         ignored = getattr(self.module, "parameters_to_ignore", ())
         named = [(n, p) for n, p in self.module.module.named_parameters() if p.requires_grad and n not in ignored]
         found = {id(gradients.owner(staging, leaf)) for leaf in leaves}

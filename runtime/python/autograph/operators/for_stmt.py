@@ -1,8 +1,8 @@
 """`for`: runs in Python, or becomes a loop of the graph.
 
-An iterable of unknown length becomes a loop of the graph. A loop over a Python `range` or over the rows of a tensor
-also becomes a loop of the graph if it has many iterations and its body works with a staged index, and a loop over
-`itertools.count()` if only a run knows when it ends. All other loops are unrolled.
+A loop over an iterable of unknown length becomes a loop of the graph. A loop over a Python `range` or over the rows of
+a tensor becomes one if it has many iterations and its body works with a staged index. A loop over `itertools.count()`
+becomes one if only a run knows when it ends. All other loops are unrolled.
 """
 
 import gc
@@ -231,8 +231,8 @@ def _in_python(iter_, extra_test, body, get_state, set_state, names, execution):
 
 
 def _rest_of_count(counter, first, extra_test, body, get_state, set_state, names):
-    """Stages the iterations of a loop over `itertools.count()` from the number `first` on. Returns None, or how many iterations
-    have been run if the loop must be unrolled."""
+    """Stages the iterations of a loop over `itertools.count()` from the number `first` on. Returns None; if the loop
+    must be unrolled, returns the number of iterations that have been run."""
     staging = current()
     found = _COUNT.fullmatch(repr(counter))
     if found is None or spans.current() in staging.decisions or body.__code__ in staging.unrolled:
@@ -254,8 +254,8 @@ _LAST = 2**62
 
 
 def check_counters(staging):
-    """After the function has returned, restarts the trace with a loop over `itertools.count()` unrolled if the position of the
-    counter is still needed, because only a run knows it."""
+    """Called after the function has returned. If the position of an `itertools.count()` is still needed, restarts the
+    trace and unrolls the loop over this counter, because only a run of the graph knows the position."""
     unused, references = (itertools.count(), "count(0)", None), None
     for counter, position, code in [unused, *staging.counters]:
         references = references or sys.getrefcount(counter)
@@ -264,8 +264,8 @@ def check_counters(staging):
 
 
 def _continues(extra_test, execution, count):
-    """Returns the condition on which a loop over an iterable with further elements continues after `count` iterations:
-    a staged boolean, or its assumed value."""
+    """Returns the condition for another iteration after `count` iterations, if the iterable has further elements: a
+    staged boolean, or its assumed value."""
     continues = extra_test is None or extra_test()
     if execution is None or execution.expected is None or not is_condition(continues):
         return continues

@@ -219,7 +219,7 @@ def _constant_spec(arguments):
 
 
 def _kind(spec):
-    """Returns the dtype or the kind of number of a spec. Widening must not change it."""
+    """Returns the dtype or the kind of number of a spec, which widening must not change."""
     if isinstance(spec, specs.Row):
         return spec.kind
     return spec.type.dtype if isinstance(spec, specs.Tensor) else specs.number_kind(spec)

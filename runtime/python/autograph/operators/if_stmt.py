@@ -80,7 +80,7 @@ def _merge(staging, index, name, blocks, init):
         return specs.Constant(init)
     first = live[0].values[index] if len(live) > 1 else None
     if isinstance(first, (*SEQUENCES, *MAPPINGS)) and all(block.values[index] is first for block in live):
-        return specs.Constant(first)  # a container from before the statement, since both branches have it
+        return specs.Constant(first)  # both branches have this container, so it existed before the statement
     found = []
     for block in live:
         with regions.at_end(staging, block):

@@ -45,7 +45,7 @@ def _write(logger, level, message, args, location, function, extra):
 
 
 def _key(logger, level, message, args):
-    """Returns what identifies a log for `python_calls.was_logged_before`."""
+    """Returns the key by which `python_calls.was_logged_before` recognizes a log."""
     return logger.name, level, str(message), repr(args)
 
 

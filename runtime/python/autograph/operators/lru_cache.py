@@ -5,8 +5,8 @@
         print("made")                          # once, as in eager Python
         return torch.rand(n)
 
-The result is a constant of the graph, because the next call of eager code would find it in the cache. A trace calls the
-wrapped function itself if the cache could keep a value of the trace."""
+The result is a constant of the graph: in eager Python, later calls would take the same result from the cache. A trace
+calls the wrapped function itself if the cache could keep a value of the trace."""
 
 import torch
 from torch.utils import _pytree as pytree

@@ -1,4 +1,4 @@
-"""The module `math` for staged numbers. Where `math` raises an exception, the graph returns infinity or NaN, like
+"""The module `math` for staged numbers. If `math` would raise an exception, the graph returns infinity or NaN, like
 torch."""
 
 import math

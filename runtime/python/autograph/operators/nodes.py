@@ -74,8 +74,9 @@ def _read(staging, value, operand, kind):
 
 
 def _selected(column, row):
-    """Returns the tensor in a row of a column, as a view. `tracing/trees.py` refuses writes to it, which change the column."""
-    with torch._C.DisableTorchFunction(), torch._C._AutoDispatchBelowAutograd():  # may be called for an operand of torch
+    """Returns the tensor in a row of a column, as a view. `tracing/trees.py` refuses writes to it, because they would
+    change the column."""
+    with torch._C.DisableTorchFunction(), torch._C._AutoDispatchBelowAutograd():  # called for operands of torch, too
         return torch.ops.aten.select.int(column, 0, row)
 
 
@@ -285,8 +286,8 @@ def _value(node, name):
 
 
 class Nodes(Iterable, StandIn):
-    """The stand-in for a list or tuple of nodes, of which none is None. The rows of the nodes are `count` items of the
-    tensor `items`, from the index `start` on."""
+    """The stand-in for a list or tuple of nodes without None. The rows of the nodes are `count` items of the tensor
+    `items`, from the index `start` on."""
 
     __slots__ = ("_ag_kind", "items", "start", "count")
 

@@ -63,10 +63,10 @@ _IN_PYTHON = torch.optim.LBFGS, torch.optim.SparseAdam
 
 
 def _conditional_step(staging, optimizer):
-    """Updates the parameters that have a gradient on some paths only, under the condition that the gradient exists: without
-    it, not even momentum may change them. The condition is decided if a step creates the state of these parameters. Then hides
-    their gradients, so that the optimizer's step updates the other parameters only. Returns all gradients, to restore them
-    after the step; None if every gradient is unconditional."""
+    """Some parameters may have a gradient on some paths only. Updates them below a staged condition, because without a
+    gradient, not even momentum may change a parameter. If the step creates the state of such a parameter, the condition
+    is decided instead. At the end, these gradients are hidden, so that the optimizer's own step updates only the other
+    parameters. Returns all gradients, which `after_step` restores; None if every gradient is unconditional."""
     gradients = staging.gradients
     bases = [staging.view_of(parameter).base for parameter in _parameters(optimizer)]
     before = {base: gradients.of(base) for base in bases}

@@ -1,5 +1,5 @@
-"""The outcomes of conditions and integers (`capture/profile.py`). In a profiled call, operators report the outcome to the
-`Execution`; in a trace with assumptions, they use the expected outcome. Outside of both, the execution is None."""
+"""The outcomes of conditions and integers (`capture/profile.py`). In a profiled call, operators report the outcome to
+an `Execution`; in a trace with assumptions, they use its expected outcome. In all other code, the execution is None."""
 
 import torch
 

@@ -26,7 +26,7 @@ def register():
     _REGISTERED[:] = [weakref.ref(group)]
     try:
         _store().set(_key(group.rank()), f"{os.getpid()} {socket.gethostname()}")
-    except RuntimeError:  # the store has gone: a collective fails as well
+    except RuntimeError:  # the store no longer exists: a collective fails too, and reports it
         pass
 
 

@@ -9,9 +9,10 @@ from . import tape
 
 
 def py_function(function, inputs=(), types=()):
-    """Calls a Python function each time the graph runs, with the values of `inputs`. `types` are the types of its
-    results, one or a list: a text such as `f32[4,?]`, `int`, `float` or `bool` (or the class), a tensor, or a dtype (of
-    a number). Torch's autograd differentiates the function with respect to its tensors."""
+    """Calls a Python function each time the graph runs, with the values of `inputs`. `types` is the type of its result,
+    or a list of the types of its results. A type is a text such as `f32[4,?]`, `int`, `float` or `bool` (or one of
+    these classes), a tensor, or a dtype (of a number). Torch's autograd differentiates the function with respect to its
+    tensors."""
     staging = current()
     if staging is None:
         return function(*inputs)

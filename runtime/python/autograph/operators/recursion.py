@@ -86,8 +86,8 @@ def _stack_is_deep():
 
 
 def _called(staging, outer, function, converted, arguments):
-    """Calls a function of the graph: that of an outer call if this function admits the arguments, otherwise a new
-    function."""
+    """Calls a function of the graph. If the function of an outer call admits the arguments, calls this function;
+    otherwise traces a new one."""
     widened = staging.recursive[function.__code__]
     for called in reversed(outer):
         if _same_function(called.function, function) and called.admits(arguments, widened):

@@ -143,7 +143,7 @@ def _check_setters(names, get_state, set_state, state):
 
 
 class _Keep:
-    """Assigning this to an element of a tensor has no effect."""
+    """A value whose assignment to an element of a tensor has no effect."""
 
 
 KEEP = _Keep()
@@ -315,9 +315,10 @@ def may_restart_decided(staging):
 
 
 def check_not_caught(staging):
-    """Called before an exception of the graph is recorded. If it is inside a `try` of the user, the `try` cannot catch it: a
-    run that raises the exception ends, and Python repeats the call. A trace first tries to avoid this by decisions, so while
-    `staging.caught` is None, this function raises an error. Later, it adds the error to `staging.caught`."""
+    """Called before an exception of the graph is recorded. A `try` of the user cannot catch such an exception: a run
+    that raises it ends, and Python repeats the call. So if the current statement is inside a `try`, this function
+    raises an error while `staging.caught` is None, which lets the trace decide conditions instead. Later, it adds the
+    error to `staging.caught`."""
     if not spans.inside_try():
         return
     error = Caught("whether this raises is only known when the graph runs, so the `try` around it cannot catch it", spans.current())

@@ -1,16 +1,16 @@
 """Lists, dictionaries and tensors that two places share on some paths of the graph only.
 
 A place is a variable, an attribute or an item. After a staged condition or loop, each place that it assigns holds a new
-list or dictionary, which the graph has merged. So two places that hold the same object on some paths hold two objects
-afterwards, and a change of one of them would not change the other:
+list or dictionary, which the graph has merged. So two places that held the same object on some paths hold two separate
+objects afterwards, and a change of one object would not change the other:
 
     if x.sum() > 0:
         a = b          # on some paths, `a` and `b` are the same list
     a.append(x)        # also changes `b` on these paths
 
-If such a place remains after the call, such as an attribute, the condition or loop is decided for the arguments of the
-call, or refused. If both are local variables, this happens only if one of the containers is changed while the other one
-exists.
+If one of the two places remains after the call, as an attribute does, the condition or loop is decided for the
+arguments of the call, or refused. If both places are local variables, it is decided or refused only if one of the two
+objects is changed while the other one exists.
 """
 
 import operator
@@ -48,10 +48,10 @@ class Slot(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Places that hold the same container or tensor on some path: `positions` are pairs of the index of a slot and a path in its
-    value. `others` are the container or tensor if it existed before the branches or the loop, and those that are the same object
-    on some paths since an inner condition or loop. `twins` are positions of cells that are the same places as some of the
-    `positions`."""
+    """Places that hold the same container or tensor on some path: `positions` are pairs of the index of a slot and a
+    path in its value. `others` are further objects that the group shares: the container or tensor itself, if it existed
+    before the branches or the loop, and objects that an inner condition or loop has made the same on some paths.
+    `twins` are positions of cells that represent the same places as some of the `positions`."""
 
     positions: tuple
     others: tuple = ()
@@ -83,7 +83,8 @@ class Starts:
                 self.bases.setdefault(staging.view_of(tensor).base, (index, path))
 
     def with_start(self, container, positions):
-        """Returns the positions of a container or of the memory of tensors, with that at the start of the iteration."""
+        """Returns the positions of a container or of the memory of tensors, including its position at the start of the
+        iteration."""
         if isinstance(container, Base):
             start = self.bases.get(container)
         else:
@@ -181,8 +182,9 @@ def groups(staging, slots, born, starts=None):
 
 
 def _related(staging, born, places, value, positions, starts):
-    """Adds to the positions of a container or tensor those of the objects that are the same on some paths, and that at the start of
-    an iteration. Returns the positions, and such objects from before the branches or the loop."""
+    """Returns the positions of a container or tensor, together with those of its relatives, the objects that are the
+    same on some paths. With `starts`, adds the position at the start of the iteration. Also returns the relatives that
+    existed before the branches or the loop."""
     found, relatives = list(positions), []
     if starts is not None:
         found = starts.with_start(_identity(staging, value), found)
@@ -194,7 +196,7 @@ def _related(staging, born, places, value, positions, starts):
 
 
 def _identity(staging, value):
-    """Returns what two names share: the memory of a tensor, or a container."""
+    """Returns the object that two names can share: the memory of a tensor, or a container."""
     return staging.view_of(value).base if isinstance(value, torch.Tensor) else value
 
 
@@ -209,8 +211,8 @@ def _is_from_before(staging, value, born):
 
 
 def _closed(found, slots):
-    """Joins the groups of a loop that have a position in common, because several iterations can move a container along all of
-    them. Another container may get to each of these positions: the one that was in another position before the loop."""
+    """Joins the groups of a loop that have a position in common, because several iterations can move a container along
+    all of their positions. A container that was at one of these positions before the loop can move along them too."""
     joined = []
     for group in found:
         if len(group.positions) > 1:
@@ -236,7 +238,7 @@ def _tensors(staging, slots, number):
 
 
 def _tensor_group(staging, slots, base, positions, tensor, number, relatives):
-    """Like `_group`, for the positions that hold a tensor with this memory."""
+    """Returns the group of the positions that hold a tensor with this memory, as `_group` does for containers."""
     is_older = base.depth <= staging.depth
     if not is_older and len(positions) < 2 and not relatives:
         return None
@@ -309,7 +311,7 @@ def _group(staging, slots, born, container, positions, before, is_loop, relative
     is_outer = container.is_outer if isinstance(container, List) else id(container) in staging.outside
     if remaining or is_outer and not is_loop:
         others = staging.objects.count_holders(container, born[0], staging.outer_lists.lists) - before
-        # Code outside of the function may hold an object from outside under another name, also in a later call.
+        # An object from outside may have further holders that the trace does not know, also in a later call.
         is_moved = remaining and is_outer and not unchanged and not is_loop
         if others + len(positions) > 1 or is_moved:
             if remaining:
@@ -394,7 +396,7 @@ class Merged:
             self._refuse(changed, "changes")
 
     def refuse_comparison(self, one, other):
-        """If the other one is one of them, too, restarts the trace with the `if` decided, or raises an error."""
+        """If `other` is one of the lists or tensors, restarts the trace with the `if` decided, or raises an error."""
         others = [reference() for reference in self.references]
         if any(value is not None and _identity(current(), value) is _identity(current(), other) for value in others):
             self._refuse(one, "compares")
@@ -427,7 +429,7 @@ def check_comparison(a, b):
 
 def _is_held(staging, reference, changed):
     """Returns whether something besides the trace itself holds the list or tensor of a weak reference, or another
-    tensor with its memory. Returns False for the one that is `changed`."""
+    tensor with its memory. Returns False if the weak reference refers to `changed`."""
     if reference() is None or reference() is changed:
         return False
     copies = 0

@@ -35,7 +35,7 @@ _UndefinedReturnValue = UndefinedReturnValue
 
 
 class NonLocalReturnValue(Exception):
-    """Leaves a function from one of its blocks, with the value that it returns."""
+    """Raised in a block to leave its function, with the return value."""
 
     def __init__(self, value):
         super().__init__(value)

@@ -358,7 +358,7 @@ def _is_unbound(spec):
 
 
 def checked_merge(name, a, b, where, error=StagingError):
-    """`merge`, with an error that names the variable."""
+    """Calls `merge`. If there is no join, raises an error that names the variable."""
     if name.endswith("]") and _is_unbound(a) != _is_unbound(b):
         message = f"`{name}` is assigned on some paths only, so whether the dictionary has this key is not known while tracing"
         raise StagingError(f"{message}\nhelp: assign it before", spans.current())

@@ -291,7 +291,7 @@ class List(list):
         staging = self._changing()
         if self.value is None and not is_staged(index):
             if isinstance(item, Undefined) and not -len(self) <= index < len(self):
-                return None  # the state of `items[0]` where the list has no such element
+                return None  # `items[0]` had no value: the list is shorter, so there is nothing to restore
             return super().__setitem__(index, item)
         if isinstance(index, slice):
             raise StagingError("a slice of a staged list cannot be assigned", spans.current())

@@ -123,13 +123,13 @@ def _part(function, name):
         scope = {name: cell.cell_contents for name, cell in cells}
         container = eval(container, function.__globals__, scope)
         return kind(container, key if isinstance(key, str) else eval(key, function.__globals__, scope))
-    except Exception:  # a variable is unbound, for example; the code that uses the part raises the exception
+    except Exception:  # for example, a variable is unbound; the code that uses the part raises then
         return None
 
 
 @functools.lru_cache(maxsize=None)
 def _parts(name):
-    """Returns the class of a part, the code of its container, and its name or the code of its key."""
+    """Returns the class of a part, the code of its container, and either the part's name or the code of its key."""
     tree = ast.parse(name, mode="eval").body
     if not isinstance(tree, (ast.Subscript, ast.Attribute)):
         return None
@@ -142,7 +142,7 @@ def _parts(name):
 
 
 def returned(value):
-    """Returns the return value of a function, given the value that its `return` statements left."""
+    """Returns the return value of a function. `value` is the value after its last statement."""
     if isinstance(value, UndefinedReturnValue):
         return None
     return value
@@ -155,7 +155,7 @@ def resolve_return(staging, maybe, name):
     has_value = staging.sizes.decided(flag, any_integer=True)
     if has_value is None:
         has_value = staging.probe(flag)
-        if has_value is None:  # below a staged condition or in a loop: the answer for the function's previous call
+        if has_value is None:  # unknown below a staged condition or in a loop
             has_value = staging.answers.get(name, True)
         if has_value:
             staging.assume(flag, f"`{name}` returns a value")

@@ -1,4 +1,5 @@
-"""On which values do the results of a graph depend with a gradient: on no path, on every path, or on some paths only?
+"""Determines whether the results of a graph depend with a gradient on given values: on no path, on every path, or on
+some paths only.
 
     h = w * x
     loss = h.sum() if x.sum() > 0 else x.sum()        # depends on `w` on one path only

@@ -1,4 +1,5 @@
-"""The gradients of both results with respect to all tensors that require one, for equal random seeds."""
+"""The gradients of a staged function's result and of eager Python's result, with respect to all tensors that require
+gradients."""
 
 import contextlib
 
@@ -7,8 +8,8 @@ from torch.utils import _pytree as pytree
 
 
 def of_results(graph, eager, leaves):
-    """Yields for each leaf its index, and the gradients of both results with respect to it. The results have the same
-    structure."""
+    """Yields for each leaf its index, its gradient in the graph, and its gradient in eager Python. Both results have
+    the same structure."""
     outputs = [
         (a, b)
         for a, b in zip(pytree.tree_leaves(graph), pytree.tree_leaves(eager))

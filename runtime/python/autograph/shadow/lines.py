@@ -38,8 +38,8 @@ _STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR")
 
 
 def of_state(path, returns, code):
-    """Returns the line that changes a variable or attribute: the first line that assigns to the last name in its path. If
-    there is none, the first line with that name."""
+    """Returns the line that changes a variable or attribute: the first line that assigns to the last name in its path.
+    If no line assigns to this name, returns the first line that contains it."""
     names = [name for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\.grad\b", " ", path)) if name]
     ran = [known for known in code if known in returns.ran] or code
     for name in reversed(names):

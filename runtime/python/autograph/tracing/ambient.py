@@ -1,9 +1,9 @@
 """Ambient state: settings of torch that are in effect when a function is called. They are part of the key of a trace.
 
-This is the only list of them. Most are read at once, as one number: gradients enabled, inference mode, anomaly mode,
-default dtype, deterministic algorithms, which kernels may be used (oneDNN, cuDNN, kinds of attention). Autocast, the
-default device, modes, transforms, and the rank among the processes of torch.distributed follow here; they are seldom
-active."""
+Most settings are read at once, as one number: gradients enabled, inference mode, anomaly mode, default dtype,
+deterministic algorithms, and the kernels that may be used (oneDNN, cuDNN, kinds of attention). Other settings are
+seldom active and are read separately: autocast, the default device, modes, transforms, and the rank among the processes
+of torch.distributed."""
 
 from contextlib import contextmanager, nullcontext
 

@@ -12,8 +12,8 @@ class Libtorch:
     regions = ()
 
     def plan(self, graph, callbacks, exceptions, strides):
-        """Returns the plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` the classes
-        that it raises, and `strides` those of the inputs (`strides_of`)."""
+        """Returns the plan of a graph. `callbacks` are the Python functions that it calls, `exceptions` are the classes
+        that it raises, and `strides` are the strides of the inputs (`strides_of`)."""
         return graph.compile(callbacks, exceptions, strides=strides)
 
 

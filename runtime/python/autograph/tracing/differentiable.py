@@ -3,7 +3,7 @@
 The graph and its gradient are partitioned into a forward graph and a backward graph; the forward graph saves the values
 that the backward graph needs. A function that computes gradients itself is rarely differentiated again: its backward
 graph is built on demand, and recomputes the forward pass with the same random numbers. Derivatives of higher order
-(`create_graph=True`) recompute it too. Each of them has its own graph, whose runs are nodes of autograd.
+(`create_graph=True`) recompute it too. Each derivative has its own graph, whose runs are nodes of autograd.
 """
 
 from contextlib import contextmanager
@@ -47,7 +47,8 @@ def run(trace, tensors, needed):
 
 
 def recorded(trace, needed):
-    """Returns what runs the graph for a `CachedCall` in which these inputs need a gradient; None if only `run` can."""
+    """Returns the object that runs the graph for a `CachedCall` in which these inputs need a gradient; None if only
+    `run` can run it."""
     return None if torch._C._are_functorch_transforms_active() else trace.gradient(_Recording, needed).recorded
 
 
@@ -233,7 +234,7 @@ class MadeLeaf(torch.autograd.Function):
 
 
 def with_history(outputs, indexes):
-    """Returns the outputs. Those at `indexes` require a gradient even if no input does, as in eager torch."""
+    """Returns the outputs. The outputs at `indexes` require a gradient even if no input does, as in eager torch."""
     end = torch.empty(0, requires_grad=True)
 
     def of(leaf):
@@ -449,9 +450,9 @@ def differentiable_outputs(trace, needed):
 
 
 def partitioned(trace, needed):
-    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. There are three reasons
-    for that: the trace computes gradients itself; saved values would be in returned lists; or a derivative is missing, which
-    is an error only when it is needed."""
+    """Returns the forward and backward graph. Returns None if the backward graph is built on demand. It is built on
+    demand for one of three reasons: the trace computes gradients itself; saved values would be in returned lists; or a
+    derivative is missing, which is an error only when it is needed."""
     if has_gradient(trace.staging.record.entry):
         return None
     try:

@@ -10,7 +10,7 @@ from .lowering import Lowering, graph_name
 
 
 def scalar_graph(staging, value, nodes):
-    """Returns a graph that consists of these nodes of the entry and computes a scalar of the trace, and the exceptions
+    """Returns a graph that computes a scalar of the trace with these nodes of the entry. Also returns the exceptions
     that the graph raises."""
     lowering = _entry(staging, nodes=nodes)
     lowering.graph.finish([lowering.operand(value)], [None])
@@ -18,9 +18,9 @@ def scalar_graph(staging, value, nodes):
 
 
 def sizes_graph(staging, origins, nodes):
-    """Returns a graph that consists of these nodes of the entry and computes sizes and numbers of the trace. Each
-    origin is a staged integer, or a tensor and the index of a dimension. Omits origins that other nodes compute. Also
-    returns the indexes of the origins that the graph computes, and the exceptions that it raises."""
+    """Returns a graph that computes sizes and numbers of the trace with these nodes of the entry. Each origin is a
+    staged integer, or a tensor and the index of a dimension. Omits origins that other nodes compute. Also returns the
+    indexes of the origins that the graph computes, and the exceptions that it raises."""
     lowering = _entry(staging, nodes=nodes)
     known, results = [], []
     for index, origin in enumerate(origins):

@@ -65,7 +65,7 @@ class Guards:
         self.same = []  # pairs of places with the same tensor
         self.numbers = []  # (place, type of the number)
         self.changed = set()  # ids of the containers that the trace changes in place
-        self.others = []  # places of other containers, if the trace changes containers in place
+        self.others = []  # places of containers that the trace does not change in place
         self.leaves = []  # (tensor, whether it requires a gradient), of the tensors from outside that the graph uses
         self.dicts = []  # state dictionaries of modules, guarded as a whole
         self.dict_guards = DictGuards([])
@@ -77,7 +77,7 @@ class Guards:
     # Adding guards.
 
     def read(self):
-        """Guards everything that the code of the trace names."""
+        """Adds guards for all state that the code of the trace names."""
         objects = self.staging.objects
         self.named = objects.all_names()
         self._modules(objects.modules, {key[0] for key in self._taken})
@@ -109,7 +109,7 @@ class Guards:
                 self.take(entry.place(name), state[name])
 
     def _absent(self, entry):
-        """Expects that an object does not get attributes that it lacks and that the code names."""
+        """Adds guards that an object does not get the attributes that it lacks and that the code names."""
         owner = entry.owner
         if isinstance(owner, type) and is_of_python(owner):
             return
@@ -149,13 +149,13 @@ class Guards:
                     self.take(Element(Held(inside), key), value)
 
     def take(self, place, value, depth=0):
-        """Expects this value at a place, unless the place already has a guard."""
+        """Adds guards for this value at a place, unless the place already has a guard."""
         if place.key() not in self._taken:
             self.expect(place, value, depth)
 
     def expect(self, place, value, depth=0):
-        """Expects this value at a place. A tensor may be replaced by one of the same kind. A list, tuple or dictionary
-        may be replaced by one of the same form with the same elements."""
+        """Adds guards for this value at a place. Later, a tensor may be replaced by one of the same kind. A list, tuple
+        or dictionary may be replaced by one of the same form with the same elements."""
         key = place.key()
         self._taken.add(key)
         if is_staged(value):
@@ -183,12 +183,12 @@ class Guards:
             self.expect(Contents(value, kind), Snapshot(kind, kind.read(value)))
 
     def expect_number(self, place, kind):
-        """Expects a number at a place. Its value is a parameter of the graph."""
+        """Adds a guard: the place holds a number of this class. The value of the number is a parameter of the graph."""
         self._taken.add(place.key())
         self.numbers.append((place, kind))
 
     def expect_object(self, place, value):
-        """Expects exactly this object at a place."""
+        """Adds a guard: the place holds exactly this object."""
         self.values.append((place, value))
 
     def skip(self, key):
@@ -196,8 +196,8 @@ class Guards:
         self._taken.add(key)
 
     def expect_items(self, container, items, changed=None):
-        """Expects the items of a container that the trace changes in place. `changed` contains the indexes or keys of
-        the items that it changes; None if it changes all."""
+        """Adds guards for the items of a container that the trace changes in place. `changed` contains the indexes or
+        keys of the items that it changes; None if it changes all."""
         self.changed.add(id(container))
         if changed is None or len(items) <= LARGEST:
             self._structure(Held(container), items, 0, type(container))
@@ -218,7 +218,7 @@ class Guards:
             self.take(Element(place, key), items[key], depth + 1)
 
     def _inside(self, container):
-        """Guards the items of this container object, independently of the places that hold it."""
+        """Adds guards for the items of this container object, independently of the places that hold it."""
         if (id(container), None) in self._taken:
             return
         self._taken.add((id(container), None))
@@ -241,7 +241,7 @@ class Guards:
 
     def done(self):
         """Ends adding guards, and releases the state of the trace."""
-        for capture in self.staging.captures.values():  # also the tensors that the function only returns
+        for capture in self.staging.captures.values():  # includes tensors that the function only returns
             if capture.place is None and capture.path is None and id(capture.tensor) in self._unused:
                 capture.place, *others = self._unused[id(capture.tensor)]
                 self.same += [(capture.place, other) for other in others]
@@ -260,8 +260,8 @@ class Guards:
     # Checking guards.
 
     def broken(self):
-        """Returns whether a guard does not hold, and the places whose values have changed, for those guards that expect one
-        value."""
+        """Returns whether a guard is violated. Also returns the places with changed values, for those guards that
+        expect a certain value."""
         if self.is_empty:
             return False, []
         slots = [

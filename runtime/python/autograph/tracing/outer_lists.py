@@ -55,7 +55,7 @@ class OuterLists:
             self.lists[number][:] = self.before[number] = self.original(items)
 
     def holding(self, containers):
-        """Yields the places that hold these containers from outside, or a container that holds them, each with its value.
+        """Yields the places that hold one of these containers, directly or in another container, each with its value.
         Called after the trace, when no replacements are left."""
         places = {}
         for place, value in self._outer_values() if containers else ():

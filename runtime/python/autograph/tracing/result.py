@@ -48,8 +48,8 @@ class Result:
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
-        #: How the result of the function, the first item of `value`, consists of operands: the index of an operand, a
-        #: `Constant`, or a tuple, list or dictionary of such forms; None for any other result.
+        #: The form of the function's result, which is the first item of `value`: the index of an operand, a `Constant`,
+        #: or a tuple, list or dictionary of forms. None for any other result.
         self.form = _form(self._build.builders[0], [])
         self._staging = self._builders = self._kept = self._outer_lists = None
 

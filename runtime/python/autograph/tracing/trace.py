@@ -213,7 +213,7 @@ class Trace:
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
-            if staging.objects.only_grows(container):  # its items do not matter, also if this call does not append to it
+            if staging.objects.only_grows(container):  # no result depends on its items; later calls may append to it
                 self.guards.skip(Items(container).key())
         self.guards.read()
         self.span = span_of(python_function)
@@ -322,9 +322,9 @@ class Trace:
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
-        #: Whether the state of torch's generator must be restored after a run that raises an exception. It must be if
-        #: Python then repeats the call, because the user's code may catch the exception, or because Python changes
-        #: state before it raises the exception.
+        #: Whether the state of torch's generator must be restored after a run that raises an exception. It must be
+        #: restored if Python then repeats the call, because the user's code may catch the exception, or because Python
+        #: changes state before it raises the exception.
         self.restores_random = False
         if self.is_random and self.is_repeatable:
             is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
@@ -438,7 +438,7 @@ class Trace:
         return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
 
     def _undo(self, leaves, numbers):
-        """Undoes what `run` has changed before the graph raised an exception."""
+        """Undoes the changes that `run` has made before the graph raised an exception."""
         if self.generators is not None:
             self.generators.restore(numbers)
         for capture, flag in self.flags:

@@ -5,8 +5,8 @@
         value: torch.Tensor
         left: "Node | None" = None
 
-A class refers to itself if its annotations, or those of its `__init__`, name the class, directly or through other classes,
-or if one of its objects has been seen to hold another one."""
+A class refers to itself if its annotations, or those of its `__init__`, name the class, directly or through other
+classes, or if one of its objects has been seen to hold another object of the class."""
 
 import enum
 import functools
@@ -32,7 +32,7 @@ _OTHER_CLASSES = {
 }  # fmt: skip
 _MAX_CLASSES = 4096
 
-_OBSERVED = set()  # classes of which an object has been seen to hold another one
+_OBSERVED = set()  # classes with an object that has been seen to hold another object of its class
 
 
 @functools.lru_cache(maxsize=4096)

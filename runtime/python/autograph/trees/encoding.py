@@ -1,8 +1,8 @@
 """Encodes the trees among the arguments of a call as columns.
 
-The objects are numbered in the order in which they are found, breadth first; an object that is found twice is one row, so
-that shared nodes stay shared, and cycles end. Only the attributes that a graph reads have columns. Objects are read again
-in each call, because the program may change them."""
+The objects are numbered in breadth-first order. Each object has one row, even if several others refer to it, so sharing
+is preserved and cycles end. Only the attributes that a graph reads have columns. Objects are read again in each call,
+because the program may change them."""
 
 import threading
 from typing import NamedTuple
@@ -22,8 +22,8 @@ class Table(NamedTuple):
 
 
 class EncodedRoot:
-    """A node among the arguments, or a list or tuple of `count` nodes. The first root of a call contains all tensors: the row
-    of each root, and the columns of the tables."""
+    """A node among the arguments, or a list or tuple of `count` nodes. The first root of a call contains the tensors of
+    all roots: their rows, and the columns of the tables."""
 
     def __init__(self, kind, position, count=None, tables=None, tensors=()):
         self.kind = kind
@@ -66,16 +66,16 @@ class Encoded:
         self.args = self.kwargs = None
         self.roots = []  # the nodes, in the order of their positions
         self.first_root = None
-        self.nodes = {}  # ("rows", class) -> the objects in the rows of its columns
-        self.originals = {}  # id of a new container -> the container of the program
+        self.nodes = {}  # ("rows", class) -> the nodes of the class, in the order of their rows
+        self.originals = {}  # id of a new container -> the original container
 
     def original(self, container):
-        """Returns the container of the program in whose place the encoded arguments have this container."""
+        """Returns the original of a container; the container itself if the encoding did not replace it."""
         return self.originals.get(id(container), container)
 
     def sizes(self, leaves):
-        """Returns the dimensions of leaves whose sizes are numbers of rows or items: index of the leaf -> {0: None}.
-        The code never sees these sizes."""
+        """Returns the dynamic dimensions of the leaves, by leaf index. The columns have one, because the number of
+        their rows may differ between calls; staged code cannot read it."""
         columns = {id(tensor) for tensor in self.first_root.tensors[1:]}
         return {index: {0: None} for index, leaf in enumerate(leaves) if id(leaf) in columns}
 
@@ -95,8 +95,8 @@ class TreeEncoder:
             self.columns.setdefault(kind, {}).setdefault(name, None)
 
     def exclude(self, kinds, roots):
-        """Excludes classes from encoding: those among `kinds` that are the class of a root or, if there are none, the
-        classes of all roots. Returns the excluded classes."""
+        """Excludes classes from encoding: those of `kinds` that are classes of roots; if there are none, the classes of
+        all roots. Returns the excluded classes."""
         of_roots = {type(root) for root in roots}
         excluded = kinds & of_roots or of_roots
         self.excluded |= excluded

@@ -37,8 +37,8 @@ fn converted_code_maps_to_its_source_and_is_updated() {
         "{copied:?}"
     );
 
-    // Definition leads from the converted document to the source. Outline and folding ranges belong to the
-    // converted document.
+    // "Go to definition" leads from the converted document to the source. The outline and the folding ranges belong to
+    // the converted document.
     let converted_uri = converted["uri"].as_str().unwrap();
     assert!(
         converted_uri.contains("/m.py/f.simplified.py?"),

@@ -104,7 +104,7 @@ fn invalid_settings_are_reported() {
 fn changes_on_disk_are_analyzed() {
     let workspace = Workspace::new(&[("lib.py", "def double(x):\n    return x\n")]);
     let uri = workspace.uri("m.py");
-    // What `double` returns decides whether the `if` is staged.
+    // The result of `double` decides whether the `if` is staged.
     let text = "import jax\nfrom lib import double\n\n@jax.jit\ndef f(x):\n    if double(x) > 0:\n        return x\n    return -x\n";
     let watched = json!({ "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } } });
     let mut client = workspace.start(watched);

@@ -35,8 +35,9 @@ class Signature:
 class Scope:
     """A function, a lambda, a class body or the module.
 
-    `bound` contains the names that are bound on every path to the current position, `maybe` those bound on some paths.
-    `own` contains the names that statements may bind here. Names of enclosing functions are those bound at the `def`.
+    `bound` contains the names that are bound on every path to the current position, and `maybe` contains the names that
+    are bound on some paths. `own` contains the names that statements may bind here. Names of enclosing functions are
+    those bound at the `def`.
     """
 
     def __init__(self, kind, parent=None, own=()):

@@ -68,8 +68,8 @@ class Module:
             self.visit(child, function)
 
     def leaves(self, test, sites, function):
-        """Adds the operands of `test` to `tests`, each with the conditions that it decides: `sites`, and the `and`, `or` and
-        `not` around it in `test`."""
+        """Adds the operands of `test` to `tests`, each with the conditions that a jump on this operand decides. These
+        are `sites`, and the `and`, `or` and `not` in `test` around the operand."""
         if isinstance(test, ast.BoolOp):
             own = (*start(test), type(test.op).__name__.lower(), function)
             for value in test.values[:-1]:
@@ -106,8 +106,8 @@ def verdict(value):
 
 
 def sites(module, translator, instruction, kind):
-    """Returns the conditions that a jump decides. The jump has the position of its test or of the whole statement. If it is that of
-    the statement, the preceding instruction has the position of the test."""
+    """Returns the conditions that a jump decides. A jump has the position of its test or of the whole statement. If it
+    has the position of the statement, the instruction before it has the position of the test."""
     index = translator.instruction_pointer
     before = translator.instructions[index - 2] if index is not None and index > 1 else instruction
     for place in (instruction.positions, before.positions):

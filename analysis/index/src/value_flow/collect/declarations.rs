@@ -24,7 +24,8 @@ impl<'a> Collector<'a> {
         self.add_declaration(names, to);
     }
 
-    /// Records the classes of `isinstance(node, (Branch, Leaf))`. Where the test fails, the variable has another type.
+    /// Records the classes of `isinstance(node, (Branch, Leaf))`. On paths on which the test fails, the variable has
+    /// another type.
     pub(super) fn declare_tested(&mut self, call: &'a ast::ExprCall) {
         if let Expr::Name(function) = &*call.func
             && function.id == "isinstance"

@@ -93,7 +93,7 @@ fn softmax(r: &mut Rule, name: &'static str) -> Option<()> {
     Some(())
 }
 
-/// Returns the sum over the dimension given by the third operand, which is kept.
+/// Returns the sum over the dimension that the third operand gives. The dimension is kept, with size one.
 fn summed(r: &mut Rule, tensor: Expr) -> Option<Operand> {
     let dim = r.int(2)?;
     let tensor = r.put(tensor);

@@ -16,7 +16,7 @@ pub(super) struct Part {
     pub(super) is_slice: bool,
 }
 
-/// A product of which some parts are computed for a group.
+/// A product that is computed for a group, completely or in part.
 pub(super) struct Candidate {
     pub(super) output: Value,
     pub(super) added: Option<Operand>,
@@ -27,7 +27,7 @@ pub(super) struct Candidate {
     pub(super) is_split: bool,
 }
 
-/// What a value of a loop's body depends on.
+/// The dependence of a value of a loop's body.
 #[derive(PartialEq, Clone, Copy)]
 pub(super) enum Dependence {
     /// The index, and values from outside.
@@ -44,7 +44,7 @@ fn aten(node: &Node) -> Option<&str> {
     if let Op::Operator(operator) = &node.op { operator.in_aten() } else { None }
 }
 
-/// Returns what the values of a loop's body depend on. Values from outside are not in the map.
+/// Returns the dependences of the values of a loop's body. Values from outside are not in the map.
 pub(super) fn dependences(body: &Region) -> FxHashMap<Value, Dependence> {
     let mut found: FxHashMap<Value, Dependence> = FxHashMap::default();
     for (place, param) in body.params.iter().enumerate() {
@@ -101,7 +101,7 @@ pub(super) fn candidate(
     (rows > 0).then(|| Candidate { output, added, weight: weight.clone(), parts, rows, is_split })
 }
 
-/// Returns whether only products use this value: neither another node nor a result of the loop's body does.
+/// Returns whether only products use this value, and it is not a result of the loop's body.
 fn is_used_by_products_only(body: &Region, value: Value) -> bool {
     let mut found = false;
     let mut visit = |used: &Value| found |= *used == value;

@@ -30,7 +30,7 @@ def growth(body, offset):
 
 
 class _Changes:
-    """For each value derived from a list that a loop carries: how many more items it has than that list."""
+    """The values that are derived from a list that a loop carries, and how many more items they have than this list."""
 
     def __init__(self, param):
         self.known, self.lengths = {param: (0, 0)}, {}
@@ -70,8 +70,8 @@ class _Changes:
             self.known[output] = low + least, high + most
 
     def loop(self, node):
-        """Visits a nested `for`. The result of the loop for a list that grows in it counts as derived from that list
-        only if the number of iterations is known."""
+        """Visits a nested `for`. If a list grows in it, the list after the loop counts as derived from this list only
+        if the number of iterations is known."""
         body, *tests = node.regions
         bounds, starts = node.operands[:3], node.operands[3:]
         count = len(range(*bounds)) if all(type(bound) is int for bound in bounds) and bounds[2] else None

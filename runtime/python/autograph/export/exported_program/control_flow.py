@@ -308,7 +308,7 @@ class Operands:
 
 
 def appended_lists(body):
-    """Returns the positions of the lists to which each iteration appends one item and which the loop does not use otherwise."""
+    """Returns the positions of the lists that an iteration extends by exactly one item, and does not use otherwise."""
     found = {}
     uses = {}
     count_uses(body, uses)

@@ -46,7 +46,8 @@ def counting_loop(node, lists):
 
 
 def pruned(region, results):
-    """Returns the checks of a region and the nodes on which these results depend, and the values that they read."""
+    """Returns the nodes on which these results and the checks of a region depend, including the checks; and the values
+    that these nodes read."""
     live = {value for result in results for value in values(result)}
     kept = []
     for node in reversed(region.nodes):

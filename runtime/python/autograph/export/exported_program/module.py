@@ -138,7 +138,8 @@ def _number(value):
 
 
 def _rebuilt(found, values, program):
-    """Returns the result of the function and the new values of attributes. Values of the program replace the slots in them."""
+    """Returns the result of the function and the new values of attributes. In both, values of the program replace the
+    `Slot`s."""
     if isinstance(found, results.Choice):
         (yes, *news), (no, *others) = (_rebuilt(part, values, program) for part in (found.yes, found.no))
         condition = numbers.as_tensor(values[found.condition], BOOL)

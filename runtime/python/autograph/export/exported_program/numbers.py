@@ -1,7 +1,7 @@
 """Arithmetic on numbers that are known only when the program runs, as tensors without dimensions.
 
-Integers are `int64`, which does not detect overflow, and floating-point numbers are `float64`. Where Python would raise an
-exception, the program has an assertion, for example that a divisor is not zero.
+Integers are `int64`, which does not detect overflow, and floating-point numbers are `float64`. The program has an
+assertion for each exception that Python would raise, for example that a divisor is not zero.
 """
 
 import operator

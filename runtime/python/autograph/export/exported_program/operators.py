@@ -1,8 +1,8 @@
 """Calls of torch's operators with numbers that are known only when the program runs.
 
 Such a number is a tensor without dimensions, of the dtype to which torch promotes the number. An overload that takes a
-Python number is replaced by one that takes a tensor (`add.Scalar` by `add.Tensor`). If torch has none, `item` reads the
-number.
+Python number is replaced by one that takes a tensor (`add.Scalar` by `add.Tensor`). If torch has no such overload,
+`item` converts the tensor to a number.
 """
 
 import torch

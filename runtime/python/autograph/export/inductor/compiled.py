@@ -24,8 +24,8 @@ _COMPILING = threading.RLock()
 class CompiledRegion:
     """A function from the inputs of a region to its results, followed by a boolean: whether the results were computed.
 
-    `lines` are the files and lines of its operators, `operators` their names. `refusals` are the reasons why the region was
-    not compiled for some inputs."""
+    `lines` are the files and lines of its operators, and `operators` are their names. `refusals` are the reasons why
+    the region was not compiled for some inputs."""
 
     def __init__(self, function, region):
         self.function, self.lines = function, region.lines

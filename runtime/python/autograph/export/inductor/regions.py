@@ -15,8 +15,8 @@ from .eligible import is_eligible, is_view, overload
 
 #: The minimum number of elements of a region's intermediate results, which compiled code does not write to memory. A
 #: region with fewer elements is not worth compiling: the call of its code takes 12 µs, most of it in Inductor's
-#: wrapper. (On one thread, 4 operators on 32,768 elements take 14 µs with and without Inductor; 12 operators take 14 µs
-#: with, and 47 µs without it.)
+#: wrapper. (On one thread, 4 operators on 32,768 elements take 14 µs with Inductor and 14 µs without it; 12 operators
+#: take 14 µs with Inductor and 47 µs without it.)
 MIN_ELEMENTS = 98_304
 #: The assumed size of a dimension that is known only when the graph runs. It is large, so that the region is formed. When the
 #: graph runs, the actual sizes decide whether the region is compiled.
@@ -55,7 +55,7 @@ class Region:
         self.inputs = [value for value in inputs if value not in defined]
 
     def _needed(self, nodes):
-        """Returns the nodes on which the results depend."""
+        """Returns the nodes on which the results of the region depend."""
         live, found = set(self.results), []
         for node in reversed(nodes):
             if any(output in live for output in node.outputs):
@@ -145,7 +145,8 @@ def connected(nodes):
 
 
 def _uses(body):
-    """Returns a dictionary: value -> the ids of the nodes that use it, and None if it is a result of the body."""
+    """Returns a dictionary from each value to a set of the ids of the nodes that use it. The set also contains None if
+    the value is a result of the body."""
     found = {}
     for node in body.nodes:
         for value in _read_by(node):

@@ -109,8 +109,8 @@ class Code(Walk):
         self.line(f"{', '.join(self.define(output) for output in node.outputs)} = {text}")
 
     def operator(self, node):
-        """Writes a call of an operator of torch. Where gradients are disabled, its operands are detached: `torch.no_grad()` in a
-        loop with a `break` causes an internal error of torch.jit."""
+        """Writes a call of an operator of torch. If gradients are disabled, the operands are detached.
+        `torch.no_grad()` is not written, because in a loop with a `break` it causes an internal error of torch.jit."""
         detaches = any(isinstance(type_of(operand), List) for operand in node.operands) and not node.grad
         text = self.text if node.grad else self.detached
         call = operators.call(operators.overload(node.op), node.operands, text)
@@ -119,7 +119,7 @@ class Code(Walk):
             return
         self.assign(node, call)
         if torch.Tag.nondeterministic_seeded in operators.overload(node.op).tags:
-            # Uses the random numbers: torch.jit does not draw unused ones, so the numbers after them would differ.
+            # torch.jit does not draw random numbers that nothing uses, so this assertion uses them.
             self.line(f"assert {self.names[node.outputs[0]]}.numel() >= 0")
         for output in node.outputs:
             self.computed(node, output)

@@ -1,8 +1,9 @@
 """Rules for the results of common operators: their dtypes and sizes, for tensors of known sizes on one device.
 
-Torch computes the same with Python functions. These take a third of a millisecond each and need sympy, whose import takes
-half a second. The results of a rule are contiguous. A rule returns None for operands that it does not cover; then torch
-computes the results or raises the error. Arguments are in the order of the schema, with all defaults.
+Without a rule, torch computes the results with Python functions, which take a third of a millisecond each and need
+sympy, whose import takes half a second. The results of a rule are contiguous. A rule returns None for operands that it
+does not cover; then torch computes the results or raises the error. Arguments are in the order of the schema, with all
+defaults.
 """
 
 import torch
@@ -12,8 +13,8 @@ from .operands import any_layout, is_no_image, is_row_major, overloads
 
 RULES = {**elementwise.RULES, **reductions.RULES, **structure.RULES, **networks.RULES, **creation.RULES}
 
-#: Operator -> a test of the layout of each operand. The results are contiguous if all operands pass this test. The
-#: operands of all other operators must be contiguous.
+#: Operator -> a test of the layout of each operand. For an operator in this table, a rule applies only if all operands
+#: pass the test; for all other operators, only if all operands are contiguous.
 _LAYOUTS = {
     **{func: is_row_major for func, rule in elementwise.RULES.items() if elementwise.is_pointwise(rule)},
     **overloads("mm bmm mv dot addmm addmv baddbmm sum mean max min any all embedding index_select gather", any_layout),

@@ -123,8 +123,8 @@ RULES = {
     **overloads("lerp.Scalar lerp.Tensor addcmul addcdiv", _of_floats),
 }  # fmt: skip
 
-#: The rules, besides those of `_same`, whose results are contiguous if the strides of all operands decrease from dimension to
-#: dimension.
+#: The rules whose operands need not be contiguous: it is enough that the strides of all operands decrease from
+#: dimension to dimension. The rules of `_same` are not included.
 POINTWISE = {
     _to_float, _arithmetic, _rounded_division, _bits, _division, _power, _comparison, _logic, _where, _of_floats,
     _same_of_floats, _clamped,

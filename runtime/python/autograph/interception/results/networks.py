@@ -6,7 +6,7 @@ from .operands import FLOATS, have_one_float_dtype, overloads
 
 
 def _is_ambiguous(x):
-    """Returns whether the strides of an image fit two layouts, so that torch chooses the layout of the result."""
+    """Returns whether the layout of the result is ambiguous, because the strides of an image fit two layouts."""
     return x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)
 
 
