@@ -180,6 +180,18 @@ impl<'a> FunctionContext<'a> {
     /// Returns the function that a call resolves to, like [`Self::callee`], and whether the call passes a receiver for
     /// its first parameter.
     pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
+        let (function, bound) = self.callee_id(call)?;
+        Some((function_ast(self.db, function).as_ref()?, bound))
+    }
+
+    /// Returns the context of the function that a call resolves to, like [`Self::callee_and_receiver`]; `None` unless it
+    /// is staged.
+    pub fn callee_context(&self, call: &ast::ExprCall) -> Option<(FunctionContext<'a>, bool)> {
+        let (function, bound) = self.callee_id(call)?;
+        Some((FunctionContext::of(self.db, function)?, bound))
+    }
+
+    fn callee_id(&self, call: &ast::ExprCall) -> Option<(FunctionId<'a>, bool)> {
         let mut sites = self.types.calls.iter();
         let site =
             sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
@@ -188,8 +200,7 @@ impl<'a> FunctionContext<'a> {
         if entry.replaced {
             return None;
         }
-        let function = FunctionId::new(self.db, target.document, target.path.clone());
-        Some((function_ast(self.db, function).as_ref()?, target.bound))
+        Some((FunctionId::new(self.db, target.document, target.path.clone()), target.bound))
     }
 
     /// Returns the binding time of an expression. For `not`, `and`, `or` and comparisons, it follows from the operands,
