@@ -12,6 +12,7 @@ use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::program::Program;
+use super::sources::Sources;
 use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
@@ -352,10 +353,23 @@ pub struct FileContext<'a> {
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
     /// See [`FileContext::program`].
-    pub(crate) program: OnceCell<Program<'a>>,
+    program: OnceCell<Program<'a>>,
+    pub(crate) sources: &'a Sources,
 }
 
 impl<'a> FileContext<'a> {
+    pub(crate) fn new(
+        db: &'a dyn Db,
+        document: Document,
+        text: &'a str,
+        parsed: &'a Parsed<ModModule>,
+        imports: &'a Imports,
+        sources: &'a Sources,
+    ) -> Self {
+        let (diagnostics, program) = (RefCell::default(), OnceCell::new());
+        Self { db, document, text, parsed, imports, diagnostics, program, sources }
+    }
+
     /// Returns the scopes and calls of the file, for rules that look up to what names are bound.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))
