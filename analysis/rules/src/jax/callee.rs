@@ -17,8 +17,11 @@ pub(super) struct Callee<'e, 'c, 'a> {
     pub evaluator: &'e Evaluator<'c, 'a>,
     pub function: Function<'a>,
     bound: Vec<Value>,
-    keywords: Vec<(String, Value)>,
+    keywords: Keywords,
 }
+
+/// Values by the names of the parameters to which a call passes them.
+type Keywords = Vec<(String, Value)>;
 
 /// What a name means in the module that defines it.
 type Definition<'e, 'c, 'a> = (&'e Evaluator<'c, 'a>, Bound<'a>, ScopeId);
@@ -216,7 +219,7 @@ impl<'a> Frame<'_, '_, 'a> {
         &self,
         arguments: &'a ast::Arguments,
         environment: &Environment<'a>,
-    ) -> Option<(Vec<Value>, Vec<(String, Value)>)> {
+    ) -> Option<(Vec<Value>, Keywords)> {
         let positional = self.elements(&arguments.args, environment)?;
         let keywords = arguments.keywords.iter().map(|keyword| {
             let name = keyword.arg.as_ref()?.as_str().to_owned();
