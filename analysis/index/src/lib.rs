@@ -40,7 +40,7 @@ pub mod lambdas;
 pub mod locate;
 pub mod modules;
 pub mod oracle;
-mod reexports;
+pub mod reexports;
 mod root_decorators;
 pub mod roots;
 pub mod scope_location;

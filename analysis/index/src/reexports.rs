@@ -2,13 +2,15 @@
 //! `from package.common import *`.
 //!
 //! The index of a file depends on the imports of such a module, and on nothing else of other files.
+//!
+//! Rules also follow imports of other names, to the document that defines them ([`definition`]).
 
 use ag_db::{Db, Document, Project};
 use ag_syntax::imports::{Imports, canonical};
 use ruff_python_ast::name::Name;
 use rustc_hash::FxHashMap;
 
-use crate::index::tree;
+use crate::index::{file_index, tree};
 use crate::modules::{module_name, module_names};
 
 /// The usual names of frameworks, of their modules, and of functions such as `jax.jit`. Imports of other names are not
@@ -108,6 +110,35 @@ fn imported(db: &dyn Db, document: Document, dotted: &str) -> Option<Name> {
         }
     }
     None
+}
+
+/// Returns the document of the project that defines an imported name, and the name there. Modules that import the name
+/// from other modules are followed: `from package import Net` with `from .net import Net` in `package/__init__.py`.
+pub fn definition(db: &dyn Db, document: Document, dotted: &str) -> Option<(Document, Name)> {
+    let (mut importer, mut dotted) = (document, Name::new(dotted));
+    for _ in 0..MAX_STEPS {
+        let absolute = absolute(db, importer, &dotted)?;
+        let (module, name) = absolute.rsplit_once('.')?;
+        let found = find(db, module)?;
+        match file_index(db, found).imports.get(name) {
+            None => return Some((found, Name::new(name))),
+            Some(other) => (importer, dotted) = (found, other.clone()),
+        }
+    }
+    None
+}
+
+/// Returns the documents of the project from which a document imports modules or names, in the order of their names.
+pub fn imported_documents(db: &dyn Db, document: Document) -> Vec<Document> {
+    let mut names: Vec<Name> = file_index(db, document)
+        .imports
+        .dotted_names()
+        .filter_map(|dotted| absolute(db, document, dotted))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let module = |name: &Name| find(db, name).or_else(|| find(db, name.rsplit_once('.')?.0));
+    names.iter().filter_map(module).filter(|found| *found != document).collect()
 }
 
 fn find(db: &dyn Db, module: &str) -> Option<Document> {

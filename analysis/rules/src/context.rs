@@ -12,6 +12,7 @@ use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::program::Program;
+use super::sources::Sources;
 use super::{Rule, classes};
 use ag_db::Db;
 use ag_db::Document;
@@ -180,6 +181,18 @@ impl<'a> FunctionContext<'a> {
     /// Returns the function that a call resolves to, like [`Self::callee`], and whether the call passes a receiver for
     /// its first parameter.
     pub fn callee_and_receiver(&self, call: &ast::ExprCall) -> Option<(&'a FunctionAst, bool)> {
+        let (function, bound) = self.callee_id(call)?;
+        Some((function_ast(self.db, function).as_ref()?, bound))
+    }
+
+    /// Returns the context of the function that a call resolves to, like [`Self::callee_and_receiver`]; `None` unless it
+    /// is staged.
+    pub fn callee_context(&self, call: &ast::ExprCall) -> Option<(FunctionContext<'a>, bool)> {
+        let (function, bound) = self.callee_id(call)?;
+        Some((FunctionContext::of(self.db, function)?, bound))
+    }
+
+    fn callee_id(&self, call: &ast::ExprCall) -> Option<(FunctionId<'a>, bool)> {
         let mut sites = self.types.calls.iter();
         let site =
             sites.find(|site| site.location.range == call.range() && !site.implicit && !site.partial)?;
@@ -188,8 +201,7 @@ impl<'a> FunctionContext<'a> {
         if entry.replaced {
             return None;
         }
-        let function = FunctionId::new(self.db, target.document, target.path.clone());
-        Some((function_ast(self.db, function).as_ref()?, target.bound))
+        Some((FunctionId::new(self.db, target.document, target.path.clone()), target.bound))
     }
 
     /// Returns the binding time of an expression. For `not`, `and`, `or` and comparisons, it follows from the operands,
@@ -341,10 +353,23 @@ pub struct FileContext<'a> {
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
     /// See [`FileContext::program`].
-    pub(crate) program: OnceCell<Program<'a>>,
+    program: OnceCell<Program<'a>>,
+    pub(crate) sources: &'a Sources,
 }
 
 impl<'a> FileContext<'a> {
+    pub(crate) fn new(
+        db: &'a dyn Db,
+        document: Document,
+        text: &'a str,
+        parsed: &'a Parsed<ModModule>,
+        imports: &'a Imports,
+        sources: &'a Sources,
+    ) -> Self {
+        let (diagnostics, program) = (RefCell::default(), OnceCell::new());
+        Self { db, document, text, parsed, imports, diagnostics, program, sources }
+    }
+
     /// Returns the scopes and calls of the file, for rules that look up the bindings of names.
     pub(crate) fn program(&self) -> &Program<'a> {
         self.program.get_or_init(|| Program::of(self))

@@ -34,6 +34,7 @@ mod program;
 pub mod registry;
 pub mod run;
 pub mod selection;
+mod sources;
 pub mod suppress;
 mod test_certainty;
 mod torch;

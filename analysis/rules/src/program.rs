@@ -22,6 +22,7 @@ pub(crate) enum Bound<'a> {
     Class(&'a ast::StmtClassDef),
     /// `for i in range(n)`
     Count,
+    Import,
     Other,
 }
 
@@ -63,6 +64,7 @@ pub(crate) struct Site<'a, T> {
 pub(crate) struct Program<'a> {
     scopes: Vec<Scope<'a>>,
     pub functions: Vec<(&'a ast::StmtFunctionDef, ScopeId)>,
+    pub lambdas: Vec<&'a ast::ExprLambda>,
     pub classes: Vec<&'a ast::StmtClassDef>,
     pub calls: Vec<Site<'a, ast::ExprCall>>,
     /// The attributes that are targets of assignments.
@@ -82,6 +84,7 @@ impl<'a> Program<'a> {
         let program = Self {
             scopes: vec![module],
             functions: Vec::new(),
+            lambdas: Vec::new(),
             classes: Vec::new(),
             calls: Vec::new(),
             stores: Vec::new(),
@@ -126,6 +129,14 @@ impl<'a> Program<'a> {
 
     pub(crate) fn bindings(&self, scope: ScopeId, name: &str) -> &[Binding<'a>] {
         self.scopes[scope.0].bindings.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns what the only binding of a name in a module or class binds it to.
+    pub(crate) fn only_binding(&self, scope: ScopeId, name: &str) -> Option<Bound<'a>> {
+        match self.bindings(scope, name) {
+            [only] if only.certain && only.by == scope => Some(only.bound),
+            _ => None,
+        }
     }
 
     /// Returns the value that a name certainly has at the position `at`, and the scope that binds the name.
@@ -422,13 +433,13 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                    self.bind(name.split('.').next().unwrap_or_default(), alias.range(), Bound::Other);
+                    self.bind(name.split('.').next().unwrap_or_default(), alias.range(), Bound::Import);
                 }
             }
             Stmt::ImportFrom(import) => {
                 for alias in &import.names {
                     let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                    self.bind(name.as_str(), alias.range(), Bound::Other);
+                    self.bind(name.as_str(), alias.range(), Bound::Import);
                 }
             }
             _ => source_order::walk_stmt(self, statement),
@@ -437,12 +448,15 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            Expr::Lambda(lambda) => self.within(lambda.range(), false, |inner| {
-                if let Some(parameters) = &lambda.parameters {
-                    inner.bind_parameters(parameters);
-                }
-                inner.visit_expr(&lambda.body);
-            }),
+            Expr::Lambda(lambda) => {
+                self.program.lambdas.push(lambda);
+                self.within(lambda.range(), false, |inner| {
+                    if let Some(parameters) = &lambda.parameters {
+                        inner.bind_parameters(parameters);
+                    }
+                    inner.visit_expr(&lambda.body);
+                });
+            }
             Expr::Named(named) => {
                 self.visit_expr(&named.value);
                 self.assign(&named.target, Some(&named.value), named.range());

@@ -1,9 +1,8 @@
 //! Runs the rules on a function or a file. All rules run, and the settings select the findings.
 
-use std::cell::{OnceCell, RefCell};
-
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
+use super::sources::Sources;
 use super::{Check, Rule, callers, evidence, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Diagnostic, Severity};
@@ -77,15 +76,8 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
     }
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
-        let context = FileContext {
-            db,
-            document,
-            text,
-            parsed: &parsed,
-            imports: queries::imports(db, document),
-            diagnostics: RefCell::default(),
-            program: OnceCell::new(),
-        };
+        let (imports, sources) = (queries::imports(db, document), Sources::default());
+        let context = FileContext::new(db, document, text, &parsed, imports, &sources);
         checks.into_iter().for_each(|check| check(&context));
         let mut diagnostics = context.diagnostics.into_inner();
         if !diagnostics.is_empty() {

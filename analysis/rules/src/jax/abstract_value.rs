@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
+use ag_db::Document;
 use ruff_python_ast::Operator;
+use ruff_text_size::TextRange;
 
 /// Element types, in the order of JAX's promotion within 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,12 +109,34 @@ impl Record {
     }
 }
 
+/// A function of the project: a `def` or a lambda.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FunctionValue {
+    pub document: Document,
+    pub range: TextRange,
+    /// The leading arguments that are bound: `partial(step, params)`, the object in `solver.step`.
+    pub bound: Vec<Value>,
+    /// The keywords that `partial` binds.
+    pub keywords: Vec<(String, Value)>,
+}
+
+/// An instance of a class of the project that is not a [`Record`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Object {
+    pub document: Document,
+    pub class: TextRange,
+    /// The attributes that the constructor assigns.
+    pub fields: Vec<(String, Value)>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Unknown,
     None,
     /// A value that is not an array, such as a string.
     Other,
+    Function(Arc<FunctionValue>),
+    Object(Arc<Object>),
     Leaf(Leaf),
     Tuple(Vec<Value>),
     List(Vec<Value>),
@@ -165,6 +189,10 @@ impl Value {
             }
             Self::Tuple(elements) => Self::Tuple(elements.iter().map(|it| it.numbered(next)).collect()),
             Self::List(elements) => Self::List(elements.iter().map(|it| it.numbered(next)).collect()),
+            Self::Dict(items) => {
+                Self::Dict(items.iter().map(|(key, item)| (key.clone(), item.numbered(next))).collect())
+            }
+            Self::Record(record) => record.map(|_, value| value.numbered(next)),
             other => other.clone(),
         }
     }
@@ -177,6 +205,12 @@ impl Value {
             }
             (Self::Tuple(own), Self::Tuple(next)) | (Self::List(own), Self::List(next)) => {
                 own.len() == next.len() && own.iter().zip(next).any(|(own, next)| own.grows(next))
+            }
+            (Self::Dict(own), Self::Dict(next)) => own.iter().any(|(key, value)| {
+                next.iter().find(|(other, _)| key == other).is_some_and(|(_, next)| value.grows(next))
+            }),
+            (Self::Record(own), Self::Record(next)) if own.class == next.class => {
+                own.fields.iter().any(|(name, value)| next.field(name).is_some_and(|next| value.grows(next)))
             }
             _ => false,
         }
@@ -197,7 +231,7 @@ impl Value {
                 Self::Dict(items.into_iter().map(|(key, value)| (key, value.slice())).collect())
             }
             Self::Record(record) => record.map(|_, value| value.clone().slice()),
-            Self::Unknown | Self::Other => Self::Unknown,
+            Self::Unknown | Self::Other | Self::Function(_) | Self::Object(_) => Self::Unknown,
         }
     }
 
@@ -206,7 +240,8 @@ impl Value {
         match self {
             Self::Unknown => "an unknown value".to_owned(),
             Self::None => "None".to_owned(),
-            Self::Other => "no array".to_owned(),
+            Self::Other | Self::Object(_) => "no array".to_owned(),
+            Self::Function(_) => "a function".to_owned(),
             Self::Leaf(leaf) => leaf.noun(),
             Self::Tuple(elements) => format!("a tuple of {}", elements.len()),
             Self::List(elements) => format!("a list of {}", elements.len()),
@@ -221,7 +256,9 @@ impl Value {
     /// Returns the first certain difference from `other` as two noun phrases: one for this value and one for `other`.
     pub(super) fn difference(&self, other: &Self) -> Option<(String, String)> {
         match (self, other) {
-            (Self::Unknown, _) | (_, Self::Unknown) | (Self::Other, Self::Other) => None,
+            (Self::Unknown | Self::Function(_) | Self::Object(_), _)
+            | (_, Self::Unknown | Self::Function(_) | Self::Object(_))
+            | (Self::Other, Self::Other) => None,
             (Self::Leaf(own), Self::Leaf(leaf)) => own.difference(leaf),
             _ => self.structural_difference(other, Self::difference),
         }
@@ -231,7 +268,8 @@ impl Value {
     /// leaf of the prefix matches any subtree.
     pub(super) fn prefix_difference(&self, full: &Self) -> Option<(String, String)> {
         match (self, full) {
-            (Self::Unknown | Self::Leaf(_) | Self::Other, _) | (_, Self::Unknown) => None,
+            (Self::Unknown | Self::Leaf(_) | Self::Other | Self::Function(_) | Self::Object(_), _)
+            | (_, Self::Unknown | Self::Function(_) | Self::Object(_)) => None,
             _ => self.structural_difference(full, Self::prefix_difference),
         }
     }
@@ -290,7 +328,7 @@ impl Value {
                     complete &= value.leaves(found);
                 }
             }
-            Self::Unknown | Self::Other => complete = false,
+            Self::Unknown | Self::Other | Self::Function(_) | Self::Object(_) => complete = false,
         }
         complete
     }
@@ -305,7 +343,9 @@ impl Value {
             }
             Self::Record(record) => record.map(|_, value| value.structure()),
             Self::None => Self::None,
-            Self::Leaf(_) | Self::Other | Self::Unknown => Self::Unknown,
+            Self::Leaf(_) | Self::Other | Self::Function(_) | Self::Object(_) | Self::Unknown => {
+                Self::Unknown
+            }
         }
     }
 

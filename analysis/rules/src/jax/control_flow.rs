@@ -5,11 +5,13 @@ use ruff_python_ast::{self as ast, Expr};
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
+use super::callee::Callee;
 use super::control_flow_arguments;
 use super::evaluate::Evaluator;
-use super::function::Function;
+use super::modules::Modules;
 use super::{Fault, is_of_interest};
 use crate::program::ScopeId;
+use crate::sources::Contexts;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::sequence;
 
@@ -67,7 +69,9 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    let evaluator = Evaluator::new(ctx, program);
+    let contexts = Contexts::of(ctx);
+    let modules = Modules::of(&contexts);
+    let evaluator = Evaluator::in_project(ctx, program, &modules);
     for site in &program.calls {
         let Some(name) = ctx.resolve(&site.node.func) else { continue };
         let Some(function) = name.strip_prefix("jax.lax.") else { continue };
@@ -95,10 +99,10 @@ pub(super) struct Call<'e, 'c, 'a> {
 const SAME_TYPE: &str = "return the same structure, dtype and shape as the initial value; convert with `astype`, or \
                          start from a value of the final type";
 
-impl<'a> Call<'_, '_, 'a> {
-    fn function(&self, position: usize, keyword: &str) -> Option<(Function<'a>, &'a Expr)> {
+impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
+    fn function(&self, position: usize, keyword: &str) -> Option<(Callee<'e, 'c, 'a>, &'a Expr)> {
         let expression = argument(self.call, position, keyword)?;
-        Some((self.evaluator.function(self.scope, expression)?, expression))
+        Some((self.evaluator.callee(self.scope, expression)?, expression))
     }
 
     fn value(&self, position: usize, keyword: &str) -> Value {
@@ -108,7 +112,7 @@ impl<'a> Call<'_, '_, 'a> {
 
     fn arity(
         &self,
-        function: Function<'a>,
+        function: &Callee<'e, 'c, 'a>,
         at: &'a Expr,
         arguments: usize,
         caller: &str,
@@ -147,7 +151,7 @@ impl<'a> Call<'_, '_, 'a> {
     fn scan(&self) -> Option<Fault<'a>> {
         let (function, at) = self.function(0, "f")?;
         let caller = "lax.scan";
-        if let Some(fault) = self.arity(function, at, 2, caller) {
+        if let Some(fault) = self.arity(&function, at, 2, caller) {
             return Some(fault);
         }
         let init = self.value(1, "init");
@@ -155,14 +159,14 @@ impl<'a> Call<'_, '_, 'a> {
             None | Some(Expr::NoneLiteral(_)) => Value::None,
             Some(_) => self.value(2, "xs").slice(),
         };
-        let result = |carry: Value| self.evaluator.call(function, vec![carry, xs.clone()], 0);
+        let result = |carry: Value| function.call(vec![carry, xs.clone()], 0);
         let returned = result(init.clone());
         let is_pair = match &returned {
-            Value::Unknown => true,
+            Value::Unknown | Value::Object(_) => true,
             Value::Tuple(elements) | Value::List(elements) => elements.len() == 2,
             Value::Dict(items) => items.len() == 2,
             Value::Record(record) => record.fields.len() == 2,
-            Value::None | Value::Other | Value::Leaf(_) => false,
+            Value::None | Value::Other | Value::Function(_) | Value::Leaf(_) => false,
         };
         if !is_pair {
             return Some(Fault {
@@ -186,12 +190,12 @@ impl<'a> Call<'_, '_, 'a> {
         let caller = "lax.while_loop";
         let init = self.value(2, "init_val");
         if let Some((test, at)) = self.function(0, "cond_fun") {
-            if let Some(fault) = self.arity(test, at, 1, caller) {
+            if let Some(fault) = self.arity(&test, at, 1, caller) {
                 return Some(fault);
             }
-            let result = self.evaluator.call(test, vec![init.clone()], 0);
+            let result = test.call(vec![init.clone()], 0);
             let is_scalar = match &result {
-                Value::Unknown => true,
+                Value::Unknown | Value::Object(_) => true,
                 Value::Leaf(leaf) => {
                     leaf.dtype.is_none_or(|(dtype, _)| dtype == DType::Bool)
                         && leaf.shape.as_ref().is_none_or(Vec::is_empty)
@@ -210,8 +214,8 @@ impl<'a> Call<'_, '_, 'a> {
             }
         }
         let (body, at) = self.function(1, "body_fun")?;
-        self.arity(body, at, 1, caller)
-            .or_else(|| self.carry(&init, at, caller, &|carry| self.evaluator.call(body, vec![carry], 0)))
+        self.arity(&body, at, 1, caller)
+            .or_else(|| self.carry(&init, at, caller, &|carry| body.call(vec![carry], 0)))
     }
 
     fn fori_loop(&self) -> Option<Fault<'a>> {
@@ -220,9 +224,8 @@ impl<'a> Call<'_, '_, 'a> {
         let init = self.value(3, "init_val");
         let dtype = (!self.evaluator.wide).then_some((DType::Int32, false));
         let index = || Value::Leaf(Leaf { dtype, shape: Some(Vec::new()), ..Leaf::default() });
-        self.arity(body, at, 2, caller).or_else(|| {
-            self.carry(&init, at, caller, &|carry| self.evaluator.call(body, vec![index(), carry], 0))
-        })
+        self.arity(&body, at, 2, caller)
+            .or_else(|| self.carry(&init, at, caller, &|carry| body.call(vec![index(), carry], 0)))
     }
 
     fn cond(&self) -> Option<Fault<'a>> {
@@ -239,7 +242,7 @@ impl<'a> Call<'_, '_, 'a> {
         let operands = self.operands(2)?;
         let branches: Vec<_> = sequence(argument(self.call, 1, "branches")?)?
             .iter()
-            .map(|branch| Some((self.evaluator.function(self.scope, branch)?, branch)))
+            .map(|branch| Some((self.evaluator.callee(self.scope, branch)?, branch)))
             .collect();
         self.branches(&branches, &operands, "lax.switch")
     }
@@ -261,17 +264,17 @@ impl<'a> Call<'_, '_, 'a> {
 
     fn branches(
         &self,
-        branches: &[Option<(Function<'a>, &'a Expr)>],
+        branches: &[Option<(Callee<'e, 'c, 'a>, &'a Expr)>],
         operands: &[Value],
         caller: &str,
     ) -> Option<Fault<'a>> {
         let operands: Vec<Value> = operands.iter().map(branch_operand).collect();
         let mut first: Option<Value> = None;
-        for (function, at) in branches.iter().copied().flatten() {
+        for (function, at) in branches.iter().flatten() {
             if let Some(fault) = self.arity(function, at, operands.len(), caller) {
                 return Some(fault);
             }
-            let result = self.evaluator.call(function, operands.clone(), 0);
+            let result = function.call(operands.clone(), 0);
             match &first {
                 None => first = Some(result),
                 Some(known) => {

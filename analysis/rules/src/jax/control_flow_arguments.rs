@@ -55,7 +55,7 @@ fn initial<'a>(call: &Call<'_, '_, 'a>, function: &str) -> Option<Fault<'a>> {
 /// Returns whether a value contains a string, a function or a class.
 fn holds_other(value: &Value) -> bool {
     match value {
-        Value::Other => true,
+        Value::Other | Value::Function(_) => true,
         Value::Tuple(elements) | Value::List(elements) => elements.iter().any(holds_other),
         Value::Dict(items) => items.iter().any(|(_, item)| holds_other(item)),
         Value::Record(record) => record.fields.iter().any(|(_, field)| holds_other(field)),
@@ -88,7 +88,7 @@ fn cond<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     let at = argument(call.call, 0, "pred")?;
     let value = call.evaluator.value(call.scope, at);
     let is_scalar = match &value {
-        Value::Unknown => true,
+        Value::Unknown | Value::Function(_) | Value::Object(_) => true,
         Value::Other => !at.is_string_literal_expr(),
         Value::Leaf(leaf) => is_scalar(leaf),
         _ => false,
@@ -107,7 +107,7 @@ fn switch<'a>(call: &Call<'_, '_, 'a>) -> Option<Fault<'a>> {
     let at = argument(call.call, 0, "index")?;
     let value = call.evaluator.value(call.scope, at);
     let fits = match &value {
-        Value::Unknown => true,
+        Value::Unknown | Value::Function(_) | Value::Object(_) => true,
         Value::Other => !at.is_string_literal_expr(),
         Value::Leaf(leaf) => is_scalar(leaf) && leaf.dtype.is_none_or(|(dtype, _)| !dtype.is_inexact()),
         _ => false,

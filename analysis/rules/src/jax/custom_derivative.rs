@@ -269,7 +269,7 @@ fn backward_rule<'a>(evaluator: &Evaluator<'_, 'a>, custom: &Custom<'a>, rule: F
     let defaults = parameters.posonlyargs.iter().chain(&parameters.args).any(|it| it.default.is_some());
     let result = evaluator.call(rule, Vec::new(), 0);
     let fits = match &result {
-        Value::Unknown | Value::Other | Value::Record(_) => true,
+        Value::Unknown | Value::Other | Value::Function(_) | Value::Object(_) | Value::Record(_) => true,
         Value::Tuple(elements) | Value::List(elements) => elements.len() == count || defaults,
         _ => false,
     };
@@ -314,7 +314,7 @@ fn shapes_differ(primal: &Value, tangent: &Value) -> Option<(String, String)> {
 
 fn may_be_pair(value: &Value) -> bool {
     match value {
-        Value::Unknown | Value::Other => true,
+        Value::Unknown | Value::Other | Value::Function(_) | Value::Object(_) => true,
         Value::Tuple(elements) | Value::List(elements) => elements.len() == 2,
         Value::Record(record) => record.fields.len() == 2,
         Value::Leaf(_) | Value::None | Value::Dict(_) => false,

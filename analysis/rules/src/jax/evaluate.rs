@@ -1,7 +1,7 @@
 //! Evaluates functions of the file on abstract values, for example to get the result that `lax.scan` receives from its
 //! body. [`super::frame`] evaluates expressions, and [`super::library_results`] the functions of JAX.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use ag_index::callbacks::argument;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -13,12 +13,16 @@ use super::abstract_value::Value;
 use super::frame::{Environment, Frame};
 use super::function::Function;
 use super::may_use_64_bits;
+use super::modules::Modules;
 use crate::effects::MUTATORS;
 use crate::program::{Bound, Program, ScopeId, Site};
 use ag_syntax::expressions;
 
 /// The maximum depth to which names and calls are followed.
 pub(super) const DEEPEST: usize = 6;
+
+/// The maximum number of calls that are evaluated in each module.
+const MOST_CALLS: usize = 20_000;
 
 /// Attributes of arrays that records and configurations do not have, unlike `shape` and `dtype`.
 const ARRAY_ATTRIBUTES: [&str; 4] = ["astype", "at", "ravel", "reshape"];
@@ -47,6 +51,10 @@ struct CallSite<'a> {
 pub(super) struct Evaluator<'c, 'a> {
     pub ctx: &'c FileContext<'a>,
     pub program: &'c Program<'a>,
+    /// The other modules, if calls of their functions are evaluated.
+    pub modules: Option<&'c Modules<'c, 'a>>,
+    /// The number of calls that may still be evaluated.
+    calls_left: Cell<usize>,
     /// Whether default dtypes may have 64 bits, because the file may set `jax_enable_x64`.
     pub wide: bool,
     calls: OnceCell<Calls<'a>>,
@@ -61,11 +69,22 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         Self {
             ctx,
             program,
+            modules: None,
+            calls_left: Cell::new(MOST_CALLS),
             wide: may_use_64_bits(ctx),
             calls: OnceCell::new(),
             changed: OnceCell::new(),
             parameters: RefCell::default(),
         }
+    }
+
+    /// Returns an evaluator that also evaluates the functions of other modules.
+    pub(super) fn in_project(
+        ctx: &'c FileContext<'a>,
+        program: &'c Program<'a>,
+        modules: &'c Modules<'c, 'a>,
+    ) -> Self {
+        Self { modules: Some(modules), ..Self::new(ctx, program) }
     }
 
     /// Returns the function to which an expression refers; `None` for a function with an unknown decorator, which may
@@ -167,11 +186,44 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         values: Vec<(&'a str, Value)>,
         depth: usize,
     ) -> Value {
-        let mut environment = Environment::default();
-        let Some(scope) = self.program.scope_of(function.range()) else { return Value::Unknown };
-        if depth > DEEPEST {
+        let Some((frame, mut environment)) = self.enter(function, values, depth) else {
             return Value::Unknown;
+        };
+        match function {
+            Function::Lambda(lambda) => frame.value(&lambda.body, &environment),
+            Function::Def(def) | Function::Method(def) | Function::Partial(def, ..) => {
+                frame.body(&def.body, &mut environment)
+            }
         }
+    }
+
+    /// Returns the variables after a function has run. They include the parameters, such as `self` with the attributes
+    /// that a constructor assigns.
+    pub(super) fn environment_after(
+        &self,
+        def: &'a ast::StmtFunctionDef,
+        values: Vec<(&'a str, Value)>,
+        depth: usize,
+    ) -> Option<Environment<'a>> {
+        let (frame, mut environment) = self.enter(Function::Def(def), values, depth)?;
+        frame.body(&def.body, &mut environment);
+        Some(environment)
+    }
+
+    /// Returns the frame of a call, with the parameters as its variables.
+    fn enter(
+        &self,
+        function: Function<'a>,
+        values: Vec<(&'a str, Value)>,
+        depth: usize,
+    ) -> Option<(Frame<'_, 'c, 'a>, Environment<'a>)> {
+        let mut environment = Environment::default();
+        let scope = self.program.scope_of(function.range())?;
+        let calls_left = self.calls_left.get().checked_sub(1)?;
+        if depth > DEEPEST {
+            return None;
+        }
+        self.calls_left.set(calls_left);
         for parameter in function.parameters().into_iter().flatten() {
             let default = parameter.default().filter(|default| default.is_literal_expr());
             let frame = Frame { evaluator: self, scope, depth };
@@ -180,13 +232,18 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
         environment.extend(self.given(function, depth));
         environment.extend(values);
-        let frame = Frame { evaluator: self, scope, depth };
-        match function {
-            Function::Lambda(lambda) => frame.value(&lambda.body, &environment),
-            Function::Def(def) | Function::Method(def) | Function::Partial(def, ..) => {
-                frame.body(&def.body, environment)
-            }
-        }
+        Some((Frame { evaluator: self, scope, depth }, environment))
+    }
+
+    /// Returns whether code other than a constructor assigns to an attribute with this name.
+    pub(super) fn assigns_later(&self, attribute: &str) -> bool {
+        let mut stores = self.program.stores.iter().filter(|store| store.node.attr.as_str() == attribute);
+        let is_constructor = |scope| {
+            let range = self.program.range(scope);
+            let def = self.program.functions.iter().find(|(def, _)| def.range() == range);
+            def.is_some_and(|(def, _)| def.name.as_str() == "__init__")
+        };
+        stores.any(|store| !is_constructor(store.scope))
     }
 
     /// Returns the parameters to which `partial` binds a value, with these values.
@@ -328,7 +385,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
 /// Returns whether a method has no body of its own, so that derived classes replace it: `pass`, `...`,
 /// `raise NotImplementedError`.
-fn is_stub(def: &ast::StmtFunctionDef) -> bool {
+pub(super) fn is_stub(def: &ast::StmtFunctionDef) -> bool {
     def.body.iter().all(|statement| match statement {
         Stmt::Pass(_) | Stmt::Raise(_) => true,
         Stmt::Expr(expression) => expression.value.is_literal_expr(),

@@ -1,5 +1,7 @@
 //! The values of the expressions in a function or module, given the values of its variables.
 
+use std::sync::Arc;
+
 use ag_syntax::blocks;
 use ag_syntax::expressions::natural;
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
@@ -22,38 +24,38 @@ pub(super) struct Frame<'e, 'c, 'a> {
 }
 
 impl<'a> Frame<'_, '_, 'a> {
-    pub(super) fn body(&self, body: &'a [Stmt], mut environment: Environment<'a>) -> Value {
+    pub(super) fn body(&self, body: &'a [Stmt], environment: &mut Environment<'a>) -> Value {
         for statement in body {
             match statement {
                 Stmt::Return(returned) => {
                     return returned
                         .value
                         .as_deref()
-                        .map_or(Value::None, |value| self.value(value, &environment));
+                        .map_or(Value::None, |value| self.value(value, environment));
                 }
                 Stmt::Assign(assign) => {
-                    let value = self.value(&assign.value, &environment);
+                    let value = self.value(&assign.value, environment);
                     for target in &assign.targets {
-                        bind(target, &value, &mut environment);
+                        bind(target, &value, environment);
                     }
                 }
                 Stmt::AnnAssign(assign) => {
                     if let Some(value) = &assign.value {
-                        let value = self.value(value, &environment);
-                        bind(&assign.target, &value, &mut environment);
+                        let value = self.value(value, environment);
+                        bind(&assign.target, &value, environment);
                     }
                 }
                 Stmt::AugAssign(assign) => {
-                    let left = self.value(&assign.target, &environment);
-                    let value = binary(&left, assign.op, &self.value(&assign.value, &environment));
-                    bind(&assign.target, &value, &mut environment);
+                    let left = self.value(&assign.target, environment);
+                    let value = binary(&left, assign.op, &self.value(&assign.value, environment));
+                    bind(&assign.target, &value, environment);
                 }
                 Stmt::Expr(ast::StmtExpr { value, .. }) => {
                     // A method may change its object: `values.append(x)`.
                     if let Expr::Call(call) = &**value
                         && let Expr::Attribute(method) = &*call.func
                     {
-                        bind(&method.value, &Value::Unknown, &mut environment);
+                        bind(&method.value, &Value::Unknown, environment);
                     }
                     if matches!(&**value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_))
                         || self.never_returns(value)
@@ -62,7 +64,11 @@ impl<'a> Frame<'_, '_, 'a> {
                     }
                 }
                 Stmt::FunctionDef(def) => {
-                    environment.insert(def.name.as_str(), Value::Unknown);
+                    let value = match self.evaluator.returns_as_written(def) {
+                        true => self.evaluator.function_value(def.range()),
+                        false => Value::Unknown,
+                    };
+                    environment.insert(def.name.as_str(), value);
                 }
                 Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
                 // Values of names that conditional or repeated code binds or changes are unknown afterwards.
@@ -98,9 +104,8 @@ impl<'a> Frame<'_, '_, 'a> {
     pub(super) fn value(&self, expression: &'a Expr, environment: &Environment<'a>) -> Value {
         match expression {
             Expr::NoneLiteral(_) => Value::None,
-            Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) | Expr::Lambda(_) => {
-                Value::Other
-            }
+            Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) => Value::Other,
+            Expr::Lambda(lambda) => self.evaluator.function_value(lambda.range()),
             Expr::BooleanLiteral(_) => Value::array(Some(DType::Bool), false, Some(Vec::new())),
             Expr::NumberLiteral(literal) => Value::number(match literal.value {
                 ast::Number::Int(_) => DType::Int32,
@@ -168,12 +173,14 @@ impl<'a> Frame<'_, '_, 'a> {
                     }
                     (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
                     (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),
+                    (Value::Object(object), name) => self.attribute_of(&object, name),
                     _ => match self.evaluator.ctx.resolve(expression).as_deref() {
                         Some(
                             "jax.numpy.pi" | "jax.numpy.inf" | "jax.numpy.nan" | "jax.numpy.e" | "math.pi"
                             | "math.inf" | "numpy.inf" | "numpy.pi" | "numpy.nan",
                         ) => Value::number(DType::Float32),
-                        _ => Value::Unknown,
+                        Some(_) => self.imported(expression),
+                        None => Value::Unknown,
                     },
                 }
             }
@@ -182,7 +189,7 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
-    fn elements(&self, elements: &'a [Expr], environment: &Environment<'a>) -> Option<Vec<Value>> {
+    pub(super) fn elements(&self, elements: &'a [Expr], environment: &Environment<'a>) -> Option<Vec<Value>> {
         (!elements.iter().any(Expr::is_starred_expr))
             .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
     }
@@ -207,7 +214,11 @@ impl<'a> Frame<'_, '_, 'a> {
                     value => value,
                 }
             }
+            Bound::Function(def) if self.evaluator.returns_as_written(def) => {
+                self.evaluator.function_value(def.range())
+            }
             Bound::Function(_) | Bound::Class(_) => Value::Other,
+            Bound::Import => self.imported(&Expr::Name(name.clone())),
             Bound::Count => Value::number(DType::Int32),
             Bound::Other => self.evaluator.parameter(owner, binding.range, self.depth),
         }
@@ -244,6 +255,17 @@ impl<'a> Frame<'_, '_, 'a> {
     fn call(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
         let ctx = self.evaluator.ctx;
         if let Some(name) = ctx.resolve(&call.func) {
+            if name == "functools.partial" {
+                return self.partial(call, environment);
+            }
+            let is_of_function =
+                call.func.as_name_expr().is_some_and(|it| environment.contains_key(it.id.as_str()));
+            if !is_of_function && self.evaluator.imported(&call.func).is_some() {
+                return self
+                    .record(call, environment)
+                    .or_else(|| self.object(call, environment))
+                    .unwrap_or_else(|| self.apply(&self.imported(&call.func), &call.arguments, environment));
+            }
             let value = self.library(&name, call, environment);
             // With `jax_enable_x64`, a default dtype or `float` has 64 bits. Abstract values do not represent this.
             return if self.evaluator.wide { without_dtype(value) } else { value };
@@ -261,16 +283,17 @@ impl<'a> Frame<'_, '_, 'a> {
             return first.map_or(Value::Unknown, |first| self.value(first, environment).structure());
         }
         let Some(name) = call.func.as_name_expr() else { return Value::Unknown };
-        let known = environment.contains_key(name.id.as_str());
-        if let Some(record) = self.record(call, environment).filter(|_| !known) {
-            return record;
+        if let Some(value) = environment.get(name.id.as_str()) {
+            return self.apply(value, &call.arguments, environment);
+        }
+        if let Some(created) = self.record(call, environment).or_else(|| self.object(call, environment)) {
+            return created;
         }
         match self.evaluator.program.lookup(self.scope, &name.id, name.range().start()) {
-            Some((Bound::Function(def), _)) if !known && self.evaluator.returns_as_written(def) => {
+            Some((Bound::Function(def), _)) if self.evaluator.returns_as_written(def) => {
                 self.call_function(Function::Def(def), &call.arguments, environment)
             }
-            Some(_) => Value::Unknown,
-            None if known => Value::Unknown,
+            Some(_) => self.apply(&self.outer(name), &call.arguments, environment),
             None => match name.id.as_str() {
                 "len" | "int" => Value::number(DType::Int32),
                 "float" => Value::number(DType::Float32),
@@ -329,7 +352,13 @@ fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) 
         Expr::Starred(starred) => bind(&starred.value, &Value::Unknown, environment),
         // `state["x"] = v` changes the object to which the name is bound.
         Expr::Subscript(subscript) => bind(&subscript.value, &Value::Unknown, environment),
-        Expr::Attribute(attribute) => bind(&attribute.value, &Value::Unknown, environment),
+        Expr::Attribute(attribute) => match attribute.value.as_name_expr() {
+            Some(name) if let Some(Value::Object(object)) = environment.get_mut(name.id.as_str()) => {
+                Arc::make_mut(object).fields.retain(|(field, _)| *field != *attribute.attr);
+                Arc::make_mut(object).fields.push((attribute.attr.to_string(), value.clone()));
+            }
+            _ => bind(&attribute.value, &Value::Unknown, environment),
+        },
         _ => {}
     }
 }

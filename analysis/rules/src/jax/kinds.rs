@@ -49,7 +49,7 @@ pub(super) fn of<'a>(
             return def.decorator_list.is_empty().then(|| Kind::untraceable("a function")).flatten();
         }
         Bound::Class(_) => return Kind::untraceable("a class"),
-        Bound::Count | Bound::Other => return None,
+        Bound::Count | Bound::Import | Bound::Other => return None,
     };
     let inner = |value: &'a Expr| of(ctx, program, scope, value, depth + 1);
     let with_elements = |noun: &str, elements: &mut dyn Iterator<Item = &'a Expr>, hashable: bool| {

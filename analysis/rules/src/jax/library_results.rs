@@ -31,6 +31,10 @@ impl<'a> Frame<'_, '_, 'a> {
         let leaf = match self.value(&method.value, environment) {
             Value::Leaf(leaf) => leaf,
             Value::Record(record) => return self.replaced(record, &method.attr, call, environment),
+            Value::Object(object) => {
+                let method = self.attribute_of(&object, &method.attr);
+                return self.apply(&method, &call.arguments, environment);
+            }
             // Only arrays have this method.
             Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
             _ => return Value::Unknown,

@@ -8,6 +8,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::abstract_value::{Record, Value};
+use super::evaluate::Evaluator;
 use super::frame::{Environment, Frame};
 use crate::program::Bound;
 use ag_syntax::expressions::sequence;
@@ -81,15 +82,24 @@ impl<'a> RecordClass<'a> {
         Some(Self { name, is_tuple: true, fields: names.into_iter().map(field).collect() })
     }
 
-    /// Returns the record class to which an expression certainly refers.
-    fn of(frame: &Frame<'_, '_, 'a>, expression: &'a Expr) -> Option<Self> {
-        let ctx = frame.evaluator.ctx;
-        let name = expression.as_name_expr()?;
-        match frame.evaluator.program.lookup(frame.scope, &name.id, name.range().start())?.0 {
-            Bound::Class(class) => Self::of_class(ctx, class),
-            Bound::Value(Expr::Call(call)) => Self::of_call(ctx, call),
+    /// Returns the record class to which an expression certainly refers, and the evaluator of its module.
+    fn of<'e, 'c>(frame: &Frame<'e, 'c, 'a>, expression: &'a Expr) -> Option<(&'e Evaluator<'c, 'a>, Self)> {
+        let local = expression
+            .as_name_expr()
+            .and_then(|name| frame.evaluator.program.lookup(frame.scope, &name.id, name.range().start()));
+        let (evaluator, bound) = match local {
+            Some((Bound::Import, _)) | None => {
+                let (evaluator, bound, _) = frame.evaluator.imported(expression)?;
+                (evaluator, bound)
+            }
+            Some((bound, _)) => (frame.evaluator, bound),
+        };
+        let class = match bound {
+            Bound::Class(class) => Self::of_class(evaluator.ctx, class),
+            Bound::Value(Expr::Call(call)) => Self::of_call(evaluator.ctx, call),
             _ => None,
-        }
+        };
+        Some((evaluator, class?))
     }
 }
 
@@ -123,7 +133,8 @@ fn is_constructor(statement: &Stmt) -> bool {
 impl<'a> Frame<'_, '_, 'a> {
     /// Returns the record that a call creates, `Carry(x, count=0)`; `None` for any other call.
     pub(super) fn record(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Option<Value> {
-        let class = RecordClass::of(self, &call.func)?;
+        let (evaluator, class) = RecordClass::of(self, &call.func)?;
+        let defaults = Frame { evaluator, scope: evaluator.program.module(), depth: self.depth };
         let arguments = &call.arguments;
         let is_open = arguments.args.iter().any(Expr::is_starred_expr)
             || arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
@@ -131,11 +142,11 @@ impl<'a> Frame<'_, '_, 'a> {
             return None;
         }
         let value = |(position, field): (usize, &Field<'a>)| {
-            let given = arguments.find_argument_value(field.name, position);
-            let value = match given.or(field.default) {
+            let value = match (arguments.find_argument_value(field.name, position), field.default) {
                 _ if field.is_configured => Value::Unknown,
-                Some(value) => self.value(value, environment),
-                None => Value::Unknown,
+                (Some(given), _) => self.value(given, environment),
+                (None, Some(default)) => defaults.value(default, &Environment::default()),
+                (None, None) => Value::Unknown,
             };
             (field.name.to_owned(), value)
         };

@@ -157,7 +157,8 @@ fn captured<'a>(
         let constant = bindings.first().is_some_and(|first| is_scalar(first.bound));
         let others = bindings.iter().all(|binding| {
             matches!(binding.bound, Bound::Value(value) if !value.is_call_expr())
-                || matches!(binding.bound, Bound::Other) && !is_parameter(program, owner, binding.range)
+                || matches!(binding.bound, Bound::Other | Bound::Import)
+                    && !is_parameter(program, owner, binding.range)
         });
         if !constant || !others {
             continue;

@@ -140,6 +140,26 @@ pub(crate) enum Growth {
 }
 
 pub(crate) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
+    growth_of_operation(ctx, name, value).or_else(|| growth_of_helper(ctx, name, value))
+}
+
+/// Returns how a function of the project enlarges its argument: `push(tokens, token)` for
+/// `def push(tokens, token): return tf.concat([tokens, token], 0)`. The `return` is its only statement.
+fn growth_of_helper(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
+    let call = value.as_call_expr()?;
+    let mut arguments = call.arguments.args.iter();
+    let position = arguments.position(|argument| QName::from_expr(argument).as_ref() == Some(name))?;
+    if call.arguments.args.iter().any(Expr::is_starred_expr) {
+        return None;
+    }
+    let (helper, bound) = ctx.callee_context(call)?;
+    let parameter = helper.def().parameters.iter().nth(position + usize::from(bound))?;
+    let [statement] = helper.def().body.as_slice() else { return None };
+    let returned = statement.as_return_stmt()?.value.as_deref()?;
+    growth_of_operation(&helper, &QName::simple(parameter.name().id.clone()), returned)
+}
+
+fn growth_of_operation(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
     let is_name = |expression: &Expr| QName::from_expr(expression).as_ref() == Some(name);
     let call = value.as_call_expr()?;
     let function = ctx.resolve(&call.func)?;

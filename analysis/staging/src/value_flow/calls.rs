@@ -312,7 +312,12 @@ impl Solver<'_> {
             let from = self.cell(document, *argument);
             self.set_field(object, name, from);
         }
-        for name in fields {
+        for (position, name) in fields.into_iter().enumerate() {
+            let given = |(keyword, _): &(Name, _)| *keyword == self.names[name as usize];
+            let is_given = position < call.positional.len() || call.keywords.iter().any(given);
+            if let Some(default) = self.class_attribute(class, name).filter(|_| !is_given) {
+                self.set_field(object, name, default);
+            }
             let to = self.field(object, Field::Name(name));
             if let Some((_, elements)) = call.starred {
                 let from = self.cell(document, elements);

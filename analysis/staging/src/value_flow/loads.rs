@@ -80,7 +80,13 @@ impl Solver<'_> {
                 }
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
-                    self.read(attribute, value, to, site);
+                    // The constructor of a dataclass or NamedTuple stores the default of a field in the object
+                    // (`Solver::fill`), so a function is not bound to the object.
+                    if !self.is_field(class, name) {
+                        self.read(attribute, value, to, site);
+                    } else if self.instance_of(class) == value {
+                        self.edge(attribute, to);
+                    }
                 } else if let (Some(site), true) = (site, self.has_method(class, "__getattr__")) {
                     self.missing.push(Missing { object, name, to, site });
                 } else if order.iter().any(|class| self.hierarchy.has_library_base(*class)) {
@@ -474,6 +480,16 @@ impl Solver<'_> {
             Value::Function { .. } | Value::Lambda { .. } | Value::Class(_) => self.add(to, value),
             _ => {}
         }
+    }
+
+    /// Returns whether the class, or the first of its bases that binds a name, declares it as a field:
+    /// `activation: Callable = relu`.
+    fn is_field(&mut self, class: ClassId, name: u32) -> bool {
+        let order = self.lookup_order(class);
+        let name = &self.names[name as usize];
+        let binds = order.iter().find(|class| self.own_attribute(**class, name).is_some());
+        let fields = binds.and_then(|class| self.flows[class.document].code.fields.get(&class.class));
+        fields.is_some_and(|fields| fields.contains(name))
     }
 
     /// Returns the names of a record's fields, those of its bases first.
