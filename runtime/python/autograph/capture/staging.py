@@ -320,6 +320,10 @@ class Staging:
         self.captures["argument", name] = capture
         return capture, self.scalar(param)
 
+    def is_written(self, base):
+        """Returns whether the graph has a new value for the memory of a tensor from outside."""
+        return base.value not in (base.source.param, self.unwritten.get(base))
+
     def source_of(self, tensor):
         """Returns the tensor from outside that a tensor stands for; None for a tensor that the function computes."""
         view = self.view_of(tensor)
