@@ -35,6 +35,12 @@ def emit(staging, step, value, type):
     return staging.emit(operation(step.op), [value, *step.rest], [type])[0]
 
 
+def repeated(op, tensor, rest):
+    """Applies a view operation to a tensor that is not staged. The memory of this tensor may have another layout than that of
+    the traced call, in which `reshape` returned a view."""
+    return aten.reshape.default(tensor, rest[0]) if op in _RESHAPES else op(tensor, *rest)
+
+
 def emit_inverse(staging, step, operand, value):
     """Returns the new value of the viewed tensor `operand` when `value` is assigned to its view."""
     inverse = _INVERSES.get(step.op)
