@@ -148,6 +148,8 @@ class Staging:
         self.unwritten = {}  # base -> its value after `requires_grad_`, which does not change the memory
         self.frozen = {}  # base -> its value before `requires_grad_(False)`
         self.called = None  # the function of torch that was called last
+        self.refused_operands = False  # whether an operator has raised an exception, with the message of its shape function
+        self.starts_with_grad, self.enables_grad = torch.is_grad_enabled(), False  # `with torch.enable_grad()` in a call without
         self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
         self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
         self.calls = 0  # the number of active calls of converted functions
@@ -200,6 +202,7 @@ class Staging:
         if self.is_paused:
             raise StagingError(USED_WHILE_PAUSED, spans.current())
         grad = torch.is_grad_enabled() or not self.keeps_detach
+        self.enables_grad |= grad and not self.starts_with_grad
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
 
     @contextmanager

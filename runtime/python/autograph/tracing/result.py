@@ -66,7 +66,11 @@ class Result:
         if argument is not None:
             return lambda values, outside: outside[argument]
         if isinstance(value, torch.Tensor):
-            return self._tensor(value)
+            found = self._builders.get(id(value))
+            if found is None:
+                self._kept.append(value)
+                found = self._builders[id(value)] = self._tensor(value)
+            return found
         if scalars.is_staged(value) or isinstance(value, _SYMBOLS):
             return self._slot(scalars.lower(staging, value))
         if isinstance(value, str):

@@ -181,7 +181,8 @@ class Trace:
                     _raise_caught(staging)
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
-                    if staging.assumptions or staging.path.made or self._has_changes(staging, before, numbers):
+                    is_assumed = staging.assumptions or staging.path.made
+                    if is_assumed or staging.refused_operands or self._has_changes(staging, before, numbers):
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             sharing.check_dictionaries(staging)
@@ -346,6 +347,9 @@ class Trace:
         #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
         self.direct = None
         is_pure = self.only_returns and self.is_repeatable and not self.is_random
+        #: Whether operations have a history although the call has none: they are in `with torch.enable_grad()`.
+        self.enables_grad = staging.enables_grad and not torch.is_inference_mode_enabled()
+        is_pure = is_pure and not self.enables_grad
         if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
             sources = [capture.current_value if index is None else index for index, capture in self.sources]
             self.direct = self.plan, sources, self.result.form
@@ -463,6 +467,10 @@ class Trace:
 
     def _outputs(self, tensors):
         needed = differentiable.needed(tensors)
+        if needed is None and self.enables_grad:
+            with torch.enable_grad():
+                needed = differentiable.needed(tensors)
+                return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
         return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
 
     def _undo(self, leaves, numbers):
