@@ -67,3 +67,12 @@ def test_an_argument_gets_a_hook_later():
     hooked.register_hook(lambda gradient: gradient * 10)
     with pytest.raises(ag.StagingError, match="a hook of the argument `x`"):
         step(hooked)
+
+
+def test_the_norm_of_the_gradients_of_arguments_is_clipped():
+    def program(stage):
+        clip = stage(lambda *leaves: torch.nn.utils.clip_grad_norm_(leaves, 1.0))
+        pairs = [(_leaf(1, k + 1), _leaf(2, 3 if k % 2 else None)) for k in range(4)]
+        return [(clip(*pair), [leaf.grad for leaf in pair if leaf.grad is not None]) for pair in pairs]
+
+    _assert_same(program)

@@ -117,3 +117,8 @@ def test_a_result_that_occurs_twice_is_one_tensor():
     for _ in range(3):
         one, two = twice(torch.ones(2, requires_grad=True))
         assert one is two
+
+
+def test_asarray_of_a_tensor_that_requires_a_gradient():
+    with pytest.raises(ag.StagingError, match="use `torch.as_tensor`"):
+        ag.function(lambda x: torch.asarray(x) * 2)(torch.ones(2, requires_grad=True))

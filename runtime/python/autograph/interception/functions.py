@@ -311,7 +311,8 @@ def _as_tensor(staging, func, data, dtype=None, device=None, **kwargs):
         return tensor if dtype is None else tensor.to(dtype)
     if isinstance(data, torch.Tensor) and not kwargs:
         if func is torch.asarray and gradients.requires_grad(staging, data):
-            data = data.detach()
+            message = "`torch.asarray` of a tensor that requires a gradient cannot be staged"
+            raise StagingError(f"{message}\nhelp: use `torch.as_tensor`, or `detach()`", spans.current())
         return data.to(device or data.device, dtype or data.dtype)
     return _tensor(staging, func, data, dtype=dtype, device=device) if not kwargs else NotImplemented
 

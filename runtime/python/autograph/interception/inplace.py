@@ -187,9 +187,9 @@ def for_each(func, args, kwargs):
         for key, value in ordered.items():
             if isinstance(value, (list, tuple)) and types[key].startswith("List"):
                 value = value[index]
-            if key in ("alpha", "value") and value is not None:
+            if key in ("alpha", "value", "dtype") and value is not None:
                 named[key] = value
-            elif key not in ("alpha", "value", "non_blocking"):
+            elif key not in ("alpha", "value", "dtype", "non_blocking"):
                 rest.append(value)
         if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and len(rest) == 3:
             named["value"] = rest.pop()

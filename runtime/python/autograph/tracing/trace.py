@@ -410,8 +410,9 @@ class Trace:
     def inputs(self, leaves):
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
-        for index, argument in self.gradient_inputs.items():
-            tensors[index] = leaves[argument].grad
+        if self.gradient_inputs:
+            for index, argument in self.gradient_inputs.items():
+                tensors[index] = leaves[argument].grad
         if self.writes:
             in_place = [capture for capture in self.writes if capture not in self.assigned] if self.assigned else self.writes
             overlap.check(self.staging.name, self.span, self.captures, tensors, in_place)
