@@ -403,9 +403,10 @@ class Trace:
 
     def accepts(self, leaves):
         """Returns whether the trace is valid for the autograd state of these arguments, besides the key."""
-        return all((leaves[index].grad is None) == none for index, none in self.argument_gradients) and all(
-            leaves[index].is_leaf and not leaves[index]._backward_hooks for index in self.leaf_arguments
-        )
+        if not all(leaves[index].is_leaf and not leaves[index]._backward_hooks for index in self.leaf_arguments):
+            return False
+        read = [(leaves[index], none) for index, none in self.argument_gradients]
+        return all((leaf.is_leaf or leaf.retains_grad) and (leaf.grad is None) == none for leaf, none in read)
 
     def inputs(self, leaves):
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
