@@ -88,7 +88,7 @@ def test_a_view_of_an_updated_parameter_has_its_history():
     _assert_same(program)
 
 
-@pytest.mark.parametrize("view", [lambda x: x[0], lambda x: x.view(-1), lambda x: x.t()])
+@pytest.mark.parametrize("view", [lambda x: x[0], lambda x: x.view(-1), lambda x: x.t(), lambda x: x.expand(2, 3)])
 def test_a_view_that_the_caller_changes_in_place(view):
     def program(stage):
         staged, found = stage(view), []
