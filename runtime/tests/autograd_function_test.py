@@ -162,3 +162,65 @@ def test_decision_after_a_gradient_of_a_custom_function():
 
     staged = ag.function(f)
     assert staged(t(1, 2)) == f(t(1, 2)) == "009"
+
+
+def test_a_dirty_argument_is_the_result():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 20
+
+    def double(x):
+        y = x * 1
+        z = Double.apply(y)
+        return y, z, y is z
+
+    for function in (double, ag.function(double)):
+        for _ in range(3):
+            x = torch.ones(2, requires_grad=True)
+            y, z, same = function(x)
+            assert same and y is z
+            y.sum().backward()
+            torch.testing.assert_close((y.detach(), x.grad), (torch.full((2,), 2.0), torch.full((2,), 20.0)))
+
+
+def test_results_that_are_not_tensors():
+    class Split(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return "name", x * 2, None, x * 3
+
+        @staticmethod
+        def backward(ctx, name, one, nothing, two):
+            assert name is None and nothing is None
+            return 2 * one + 3 * two
+
+    split = ag.function(lambda x: Split.apply(x))
+    for _ in range(3):
+        x = torch.ones(2, requires_grad=True)
+        name, one, nothing, two = split(x)
+        assert name == "name" and nothing is None
+        (one + 10 * two).sum().backward()
+        torch.testing.assert_close(x.grad, torch.full((2,), 32.0))
+
+
+def test_backward_returns_too_few_gradients():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    product = ag.function(lambda x: Product.apply(x, 2.0))
+    for _ in range(3):
+        result = product(torch.ones(2, requires_grad=True))
+        with pytest.raises(RuntimeError, match="incorrect number of gradients .expected 2, got 1."):
+            result.sum().backward()

@@ -207,7 +207,8 @@ def test_calls_are_cached():
         staged = ag.function(function)
         for _ in range(3):
             found = outputs(staged, *leaves())
-        assert staged.cached_call is not None and type(found[0].grad_fn).__name__ == "StagedCallBackward"
+        nodes = [type(output.grad_fn).__name__ for output in found]
+        assert staged.cached_call is not None and "StagedCallBackward" in nodes
 
 
 @pytest.mark.parametrize("function", [product, total], ids=lambda function: function.__name__)

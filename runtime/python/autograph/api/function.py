@@ -166,7 +166,7 @@ class Function(Lookup):
         self._considered = trace
         if trace.changed_while_paused or self._speculation is not None:
             return
-        direct, recorded = None if trace.leaf_arguments else trace.direct, None
+        direct, recorded = None if trace.checks_arguments else trace.direct, None
         if direct is not None and (needed := differentiable.needed(trace.inputs(leaves))) is not None:
             recorded = differentiable.recorded(trace, needed)
             direct = None if recorded is None else direct
@@ -183,7 +183,7 @@ class Function(Lookup):
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):
-        if trace.leaf_arguments and not all(leaves[index].is_leaf for index in trace.leaf_arguments):
+        if trace.checks_arguments and not trace.accepts(leaves):
             return self._call(*args, **kwargs)
         try:
             return trace.run(leaves, args, kwargs)

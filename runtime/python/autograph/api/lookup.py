@@ -88,16 +88,16 @@ class Lookup(Callable):
         inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
         kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
         if sizes is not None:
-            return self._find_or_create(("signature", kind), lambda: new_trace(args, kwargs, sizes))
+            return self._find_or_create(("signature", kind), leaves, lambda: new_trace(args, kwargs, sizes))
         shapes = signatures.shapes(leaves, rows)
-        known = self._live((kind, shapes))
+        known = self._live((kind, shapes), leaves)
         if known is not None:
             return known
         family = self._families.setdefault(kind, signatures.Family())
         if self._speculation is not None and not family.seen:
             family.seen = self._speculation.arguments.shapes(structure, leaves)
         for trace in family.relaxed(shapes):
-            if not trace.broken()[0]:
+            if trace.accepts(leaves) and not trace.broken()[0]:
                 return trace
         sizes = family.unknown(shapes)
         if sizes is not None:
@@ -113,12 +113,14 @@ class Lookup(Callable):
         if rows is None and self._takes_trees() and observe(leaves):
             raise Observed
         family.seen.append(shapes)
-        return self._find_or_create((kind, shapes), lambda: new_trace(args, kwargs, rows))
+        return self._find_or_create((kind, shapes), leaves, lambda: new_trace(args, kwargs, rows))
 
-    def _live(self, key):
+    def _live(self, key, leaves):
         """Returns a trace for this key whose guards hold."""
         changed = []
         for trace in reversed(self._traces.get(key, ())):
+            if not trace.accepts(leaves):
+                continue
             broken, places = trace.broken()
             if not broken:
                 return trace
@@ -133,8 +135,8 @@ class Lookup(Callable):
         if new and self._speculation is not None:
             raise contradicted(new[0])
 
-    def _find_or_create(self, key, create):
-        known = self._live(key)
+    def _find_or_create(self, key, leaves, create):
+        known = self._live(key, leaves)
         if known is None:
             if key in self._refused:
                 raise RunInPython(self._refused[key])

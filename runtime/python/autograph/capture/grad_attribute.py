@@ -26,15 +26,16 @@ class Gradient:
 
 
 class Outside:
-    """The place of an input of the graph: the `.grad` of a tensor from outside. A run reads its value from before the run."""
+    """The place of an input of the graph: the `.grad` of a tensor from outside, of which `capture` is the capture. A run reads
+    its value from before the run. For an argument, `Trace.inputs` reads it."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("capture",)
 
-    def __init__(self, tensor):
-        self.tensor = tensor
+    def __init__(self, capture):
+        self.capture = capture
 
     def state(self):
-        return self.tensor.grad
+        return self.capture.current_value().grad
 
 
 class Gradients:
@@ -46,7 +47,7 @@ class Gradients:
         self.values = {}  # base -> tensor, None, or Maybe
         self.cells = {}  # base -> Gradient
         self.hooks = {}  # capture of a leaf whose gradient is computed -> its hooks
-        self.guards = {}  # id -> (tensor from outside whose gradient was read, whether it was None)
+        self.guards = {}  # id of a tensor from outside whose gradient was read -> (its capture, whether the gradient was None)
 
     def of(self, base):
         """Returns the current gradient."""
@@ -56,10 +57,10 @@ class Gradients:
         if outside is None or not (outside.is_leaf or outside.retains_grad):
             return None
         found = outside.grad
-        self.guards.setdefault(id(outside), (outside, found is None))
+        self.guards.setdefault(id(outside), (base.source, found is None))
         if found is not None and id(found) not in self.staging.captures:
             self.staging.fake_of(found)
-            self.staging.captures[id(found)].place = Outside(outside)
+            self.staging.captures[id(found)].place = Outside(base.source)
         return found
 
     def read(self, base):

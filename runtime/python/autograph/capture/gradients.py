@@ -193,7 +193,7 @@ def set_leaf(staging, base, requires_grad):
 
 def _is_unwritten(staging, base):
     """Returns whether the memory of a tensor from outside has not changed."""
-    return base.source is not None and base.value in (base.source.param, staging.unwritten.get(base))
+    return base.source is not None and not staging.is_written(base)
 
 
 def is_leaf(staging, tensor):

@@ -6,6 +6,9 @@ import math
 
 import torch
 
+from ..conversion import spans
+from ..errors import StagingError
+
 aten = torch.ops.aten
 
 #: Operators that, below autograd, require contiguous tensors or save the layout of their operands.
@@ -25,6 +28,8 @@ def needs_contiguous(func):
 
 def layout(tensor):
     """Returns the dimensions from outermost to innermost, and whether there are gaps; None for a contiguous tensor."""
+    if tensor.is_nested:
+        raise StagingError("a nested tensor cannot be part of a graph", spans.current())
     if tensor.layout is not torch.strided or tensor.is_contiguous():
         return None
     order = tuple(sorted(range(tensor.dim()), key=tensor.stride, reverse=True))

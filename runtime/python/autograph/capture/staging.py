@@ -150,6 +150,8 @@ class Staging:
         self.unwritten = {}  # base -> its value after `requires_grad_`, which does not change the memory
         self.frozen = {}  # base -> its value before `requires_grad_(False)`
         self.called = None  # the function of torch that was called last
+        self.refused_operands = False  # whether an operator has raised an exception, with the message of its shape function
+        self.starts_with_grad, self.enables_grad = torch.is_grad_enabled(), False  # `with torch.enable_grad()` in a call without
         self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
         self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check
         self.calls = 0  # the number of active calls of converted functions
@@ -205,6 +207,7 @@ class Staging:
         if self.is_paused:
             raise StagingError(USED_WHILE_PAUSED, spans.current())
         grad = torch.is_grad_enabled() or not self.keeps_detach
+        self.enables_grad |= grad and not self.starts_with_grad
         return self.record.emit(op, args, types, regions, span or spans.current(), grad)
 
     @contextmanager
@@ -324,6 +327,10 @@ class Staging:
         capture.path = name
         self.captures["argument", name] = capture
         return capture, self.scalar(param)
+
+    def is_written(self, base):
+        """Returns whether the graph has a new value for the memory of a tensor from outside."""
+        return base.value not in (base.source.param, self.unwritten.get(base))
 
     def source_of(self, tensor):
         """Returns the tensor from outside that a tensor stands for; None for a tensor that the function computes."""

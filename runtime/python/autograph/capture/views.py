@@ -35,6 +35,16 @@ def emit(staging, step, value, type):
     return staging.emit(operation(step.op), [value, *step.rest], [type])[0]
 
 
+def repeated(op, tensor, rest):
+    """Applies a view operation to a tensor that is not staged. The memory of this tensor may have another layout than that of
+    the traced call, in which `reshape` returned a view."""
+    if op in _RESHAPES:
+        return aten.reshape.default(tensor, rest[0])
+    arguments = list(zip(op._schema.arguments[1:], rest))
+    named = {argument.name: value for argument, value in arguments if argument.kwarg_only}
+    return op(tensor, *[value for argument, value in arguments if not argument.kwarg_only], **named)
+
+
 def emit_inverse(staging, step, operand, value):
     """Returns the new value of the viewed tensor `operand` when `value` is assigned to its view."""
     inverse = _INVERSES.get(step.op)

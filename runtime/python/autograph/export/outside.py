@@ -39,12 +39,15 @@ def check(trace, graph, format):
     reasons = []
     if trace.changed:
         reasons.append("it changes a container among its arguments")
+    if trace.gradient_inputs:
+        refuse("it reads `.grad` of an argument", format, trace.span)
     used = liveness.inputs_read(trace, graph.entry.body)
     captured = {id(c.current_value()) for c, param in zip(trace.captures, graph.entry.params) if c.path is None and param in used}
     changed = {id(capture.current_value()) for capture in trace.gradients if capture.path is None}
-    if any(not none and id(tensor.grad) in captured for tensor, none in trace.gradient_guards):
+    guards = [*trace.gradient_guards, *((place.state(), none) for place, none in trace.placed_gradients)]
+    if any(not none and id(tensor.grad) in captured for tensor, none in guards):
         reasons.append("it adds to `.grad` of a tensor")
-    if any(none and id(tensor) in changed for tensor, none in trace.gradient_guards):
+    if any(none and id(tensor) in changed for tensor, none in guards):
         reasons.append("it sets `.grad` of a tensor that has none; call the function once before its export")
     if trace.flags:
         reasons.append("it changes `requires_grad` of a tensor that exists outside the function")

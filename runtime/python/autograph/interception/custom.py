@@ -15,6 +15,7 @@ from ..errors import StagingError
 from ..operators import calls, tape
 from ..operators.overloads import OVERLOADS
 from ..record.types import BOOL, FLOAT, INT, is_differentiable
+from . import inplace
 
 _LIBRARY = torch.library.Library("autograph", "FRAGMENT")
 _IDS = itertools.count()
@@ -64,31 +65,51 @@ def apply(cls, *args):
             cls.setup_context(context, args, result)
     outputs = list(result) if isinstance(result, tuple) else [result]
     inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    if not torch.is_grad_enabled() or not all(any(is_differentiable(t.dtype) for t in part) for part in (inputs, outputs)):
+    tensors = [output for output in outputs if isinstance(output, torch.Tensor)]
+    if not torch.is_grad_enabled() or not all(any(is_differentiable(t.dtype) for t in part) for part in (inputs, tensors)):
         return result
     if torch._C._functorch.peek_interpreter_stack() is not None:
         message = f"the `torch.autograd.Function` `{cls.__name__}` cannot be staged in a transform of `torch.func`"
         help = "use operations of torch instead, which have derivatives, or call it outside of `vmap`"
         raise StagingError(f"{message}\nhelp: {help}", spans.current())
-    results = differentiable(cls.__name__, cls.backward, context, outputs, inputs)
+    dirty = getattr(context, "dirty", ())
+    found = iter(differentiable(cls.__name__, _backward(cls, outputs), context, tensors, inputs))
+    results = [next(found) if isinstance(output, torch.Tensor) else output for output in outputs]
+    for index, output in enumerate(outputs):
+        if any(output is tensor for tensor in dirty):  # the result is the argument, with another value and history
+            inplace.assign(staging, output, staging.value_of(results[index]))
+            results[index] = output
     return tuple(results) if isinstance(result, tuple) else results[0]
+
+
+def _backward(cls, outputs):
+    """Returns the `backward` of a class. It takes the gradients of those outputs that are tensors."""
+    if all(isinstance(output, torch.Tensor) for output in outputs):
+        return cls.backward
+    is_tensor = [isinstance(output, torch.Tensor) for output in outputs]
+
+    def backward(context, *gradients):
+        found = iter(gradients)
+        return cls.backward(context, *(next(found) if exists else None for exists in is_tensor))
+
+    return backward
 
 
 def differentiable(name, backward, context, outputs, inputs, in_graph=True):
     """Returns the outputs, with `backward` as their derivative with respect to the inputs. The operations of `backward` become
     part of the graph. If `in_graph` is false, or if `backward` changes Python state or reads the data of a tensor, the graph
     calls `backward` each time it runs."""
-    name = f"{name.lower()}_{next(_IDS)}"
     saved = [tensor for tensor in context.saved_tensors if tensor is not None]
-    derivative = _Derivative(backward, context, in_graph)
-    operator = derivative.operator(name)
+    derivative = _Derivative(name, backward, context, in_graph)
+    operator = derivative.operator(f"{name.lower()}_{next(_IDS)}")
     return operator(outputs, inputs, [*saved, *derivative.attributes])
 
 
 class _Derivative:
     """The `backward` that a user has written."""
 
-    def __init__(self, backward, context, in_graph):
+    def __init__(self, name, backward, context, in_graph):
+        self.name = name
         self.backward = backward
         self.in_graph = in_graph
         self.context = context
@@ -152,6 +173,10 @@ class _Derivative:
         vars(self.context).update(attributes)
         found = self.backward(self.context, *gradients)
         found = found if isinstance(found, tuple) else (found,)
+        expected = len(self.context.needs_input_grad)
+        if len(found) < expected or any(gradient is not None for gradient in found[expected:]):
+            message = f"function {self.name}Backward returned an incorrect number of gradients"
+            raise RuntimeError(f"{message} (expected {expected}, got {len(found)})")
         return [gradient for gradient, needed in zip(found, self.context.needs_input_grad) if needed]
 
     def _materialized(self, gradients, inputs, saved):

@@ -63,8 +63,12 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         if schemas.is_composite(func) and not _is_kept(func, args, kwargs):
             args, kwargs = _with_sizes(staging, func, args, kwargs)
-            with self:
-                return func.decompose(*args, **kwargs)
+            try:
+                with self:
+                    return func.decompose(*args, **kwargs)
+            except Exception:
+                staging.refused_operands = True
+                raise
         if func.overloadpacket._qualified_op_name.startswith("aten::_foreach_"):
             with self:
                 return inplace.for_each(func, args, kwargs)
@@ -162,8 +166,9 @@ def _computed_by_torch(staging, func, args):
                 if func not in decomposition_table or not _needs_numbers(error):
                     raise
                 return decomposition_table[func](*positional, **named)
-    except RuntimeError as error:
+    except Exception as error:
         if not isinstance(error, _shape_errors()):
+            staging.refused_operands = True
             raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
         raise StagingError(f"{message}: {str(error).splitlines()[0]}{IN_PYTHON}", spans.current()) from None

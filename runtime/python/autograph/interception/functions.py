@@ -309,7 +309,19 @@ def _as_tensor(staging, func, data, dtype=None, device=None, **kwargs):
     if numpy is not None and isinstance(data, numpy.ndarray) and device is None and not kwargs:
         tensor = torch.from_numpy(data)
         return tensor if dtype is None else tensor.to(dtype)
+    if isinstance(data, torch.Tensor) and not kwargs:
+        if func is torch.asarray and gradients.requires_grad(staging, data):
+            message = "`torch.asarray` of a tensor that requires a gradient cannot be staged"
+            raise StagingError(f"{message}\nhelp: use `torch.as_tensor`, or `detach()`", spans.current())
+        return data.to(device or data.device, dtype or data.dtype)
     return _tensor(staging, func, data, dtype=dtype, device=device) if not kwargs else NotImplemented
+
+
+def _storage_offset(staging, func, tensor):
+    if staging.view_of(tensor).base.source is not None:
+        message = "`storage_offset()` of a tensor from outside is not the same in each call"
+        raise StagingError(f"{message}\nhelp: read it outside of the staged function", spans.current())
+    return NotImplemented
 
 
 def _has_staged(data):
@@ -383,6 +395,7 @@ SPECIAL = {
     T.shape.__get__: _shape,
     T.size: _size,
     T.numel: _numel,
+    T.storage_offset: _storage_offset,
     T.requires_grad_: _requires_grad_,
     T.requires_grad.__get__: _get_requires_grad,
     T.requires_grad.__set__: _set_requires_grad,

@@ -32,6 +32,8 @@ def functionalize(staging, func, args, kwargs):
     """Calls the functional form of an operator that writes to its operands, and assigns its results to the operands. The
     active recorder records the call."""
     ordered = schemas.in_order(func, args, kwargs)
+    if func is _COPY or torch.Tag.pointwise in func.tags:
+        _check_overlap(staging, ordered[schemas.written(func)[0]], ordered)
     if func is _COPY:
         return copy(staging, ordered[0], ordered[1])
     if func in _OF_SHAPE:
@@ -64,6 +66,49 @@ def functionalize(staging, func, args, kwargs):
     if unwritten:
         return results[0] if unwritten == 1 else results[:unwritten]
     return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
+def _check_overlap(staging, target, operands):
+    """Raises the exception of torch if an operand is another part of the memory that an elementwise operator writes to:
+    `x[1:] += x[:-1]`."""
+    written = _interval(staging, target)
+    for operand in operands:
+        if written is None or not isinstance(operand, torch.Tensor):
+            continue
+        read = _interval(staging, operand)
+        if read is None or read == written or read[0] is not written[0]:
+            continue
+        if read[1] < written[2] and written[1] < read[2]:
+            raise RuntimeError(_OVERLAP)
+
+
+def _interval(staging, tensor):
+    """Returns the base of a tensor, where its elements begin and end in the base, and their strides. Returns None if this is not
+    known, or if there are other elements between them."""
+    view, fake = staging.view_of(tensor), staging.fake_of(tensor)
+    steps = [step for step in view.chain if step.op in _MOVING]
+    if any(type(argument) is not int for step in steps for argument in step.rest if argument is not None):
+        return None
+    with torch._C.DisableTorchFunction():
+        sizes, strides, start = fake.shape, fake.stride(), fake.storage_offset()
+    if not all(type(n) is int for n in (*sizes, *strides, start)):
+        return None
+    count = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, sizes) if size != 1):
+        if stride != count:
+            return None
+        count *= size
+    return view.base, start, start + count, strides
+
+
+#: View operations with a result that begins elsewhere in the memory.
+_MOVING = {aten.select.int, aten.slice.Tensor, aten.diagonal.default, aten.as_strided.default}
 
 
 def _store(staging, target, new, in_place):
@@ -116,6 +161,9 @@ def _reshaped(staging, func, ordered):
     if tensor is not ordered[0]:
         raise StagingError(f"{func} on a tensor from outside the staged function cannot be staged", spans.current())
     source = staging.view_of(tensor)
+    if source.base.source is not None and not source.chain:
+        message = f"{func} changes the shape of a tensor from outside, which cannot be staged"
+        raise StagingError(f"{message}\nhelp: call it on a view of the tensor: `x = x.view_as(x)`", spans.current())
     rest = [staging.operand(a) for a in ordered[1:]]
     step = Step(_OF_SHAPE[func], rest, views.result_type(tensor), tuple(tensor.shape))
     value = staging.aliases.read(source)
@@ -139,9 +187,9 @@ def for_each(func, args, kwargs):
         for key, value in ordered.items():
             if isinstance(value, (list, tuple)) and types[key].startswith("List"):
                 value = value[index]
-            if key in ("alpha", "value") and value is not None:
+            if key in ("alpha", "value", "dtype") and value is not None:
                 named[key] = value
-            elif key not in ("alpha", "value", "non_blocking"):
+            elif key not in ("alpha", "value", "dtype", "non_blocking"):
                 rest.append(value)
         if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and len(rest) == 3:
             named["value"] = rest.pop()

@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from ..capture import contents, gradients, scalars, texts
+from ..capture import contents, gradients, scalars, texts, views
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
 from ..capture.rows import Row, StandIn, refuse
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
@@ -66,7 +66,11 @@ class Result:
         if argument is not None:
             return lambda values, outside: outside[argument]
         if isinstance(value, torch.Tensor):
-            return self._tensor(value)
+            found = self._builders.get(id(value))
+            if found is None:
+                self._kept.append(value)
+                found = self._builders[id(value)] = self._tensor(value)
+            return found
         if scalars.is_staged(value) or isinstance(value, _SYMBOLS):
             return self._slot(scalars.lower(staging, value))
         if isinstance(value, str):
@@ -103,6 +107,8 @@ class Result:
         if not isinstance(value, kinds) and not view.chain and view.base in self._staging.leaves:
             return self._leaf(value, view.base)
         slot = self._slot(self._staging.value_of(value))
+        if not isinstance(value, kinds) and _is_view_of_outside(self._staging, view):
+            return self._view(view, slot)
         for kind in kinds:
             if isinstance(value, kind):
                 requires_grad = value.requires_grad
@@ -110,6 +116,33 @@ class Result:
         if _is_unrecorded_view(view) and gradients.requires_grad(self._staging, view.base.fake):
             return lambda values, outside: _unrecorded_view(slot(values, outside))
         return slot
+
+    def _view(self, view, slot):
+        """Returns a builder that makes a view of a tensor from outside again, because the result of the graph has other memory
+        or another history: the graph writes to the tensor after the run, or autograd knows its views. In an exported program,
+        which has no such tensors, it is the result of the graph."""
+        source, key = id(view.base.source), ("view", id(view))
+        self._kept.append(view)
+        steps = [(step.op, self._operands(step.rest), step.is_recorded) for step in view.chain]
+
+        def build(values, outside):
+            made = outside.get(key, outside[source])
+            if not isinstance(made, torch.Tensor):
+                return slot(values, outside)
+            if key not in outside:
+                for op, rest, is_recorded in steps:
+                    with torch.set_grad_enabled(is_recorded):
+                        made = views.repeated(op, made, rest(values, outside))
+                outside[key] = made
+            return made
+
+        return build
+
+    def _operands(self, rest):
+        """Returns a builder for the arguments of an operation, which may contain values of the graph."""
+        if isinstance(rest, (list, tuple)):
+            return self._sequence([self._operands(item) for item in rest])
+        return self._slot(rest) if isinstance(rest, Value) else Constant(rest)
 
     def _row(self, value):
         """Returns a builder for a node of a tree among the arguments. It returns the object in the node's row."""
@@ -457,6 +490,17 @@ def _form(builder, containers):
         return None if None in forms else forms
     forms = {name: _form(item, containers) for name, item in builder.items}
     return None if None in forms.values() else forms
+
+
+def _is_view_of_outside(staging, view):
+    """Returns whether each run makes this view again (`Result._view`). A leaf has a gradient of its own, and a tensor whose
+    `.data` was assigned gets its memory after the run."""
+    base = view.base
+    if not view.chain or base.source is None or base in staging.aliases.shared or view in staging.leaf_views:
+        return False
+    if any(step.own_history is not None for step in view.chain):
+        return False
+    return staging.is_written(base) or base.source.tensor.requires_grad
 
 
 def _is_unrecorded_view(view):

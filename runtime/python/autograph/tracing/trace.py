@@ -9,6 +9,7 @@ import torch
 
 from ..capture import data_attribute, paths, permanent, profile, scalars
 from ..capture.contents import share_memory
+from ..capture.grad_attribute import Outside
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
 from ..conversion import spans
@@ -180,7 +181,8 @@ class Trace:
                     _raise_caught(staging)
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
-                    if staging.assumptions or staging.path.made or self._has_changes(staging, before, numbers):
+                    is_assumed = staging.assumptions or staging.path.made
+                    if is_assumed or staging.refused_operands or self._has_changes(staging, before, numbers):
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             sharing.check_dictionaries(staging)
@@ -253,7 +255,7 @@ class Trace:
                 if capture.fake is None:
                     continue
                 base = capture.fake.__dict__["_ag_view"].base
-                if base.value is not capture.param and base.value is not staging.unwritten.get(base):
+                if staging.is_written(base):
                     self.writes.append(capture)
                     operands.append(base.value)
             captures = staging.captures_in_order()
@@ -310,7 +312,16 @@ class Trace:
             raise StagingError(f"{message}: {sorted(staging.assumptions)[0]}", span)
         self.overwrites = overwrites(staging.record.entry)
         self.positions = {id(capture): index for index, capture in self.arguments}
-        self.gradient_guards = list(staging.gradients.guards.values())
+        #: For each tensor from outside whose `.grad` the trace reads: the index of the argument, the place of the tensor, or
+        #: the tensor, and whether the gradient was None.
+        self.argument_gradients, self.placed_gradients, self.gradient_guards = [], [], []
+        for capture, is_none in staging.gradients.guards.values():
+            if capture.path is not None:
+                self.argument_gradients.append((self.positions[id(capture)], is_none))
+            elif capture.place is not None:
+                self.placed_gradients.append((capture.place, is_none))
+            else:
+                self.gradient_guards.append((capture.tensor, is_none))
         self.flags = [(base.source, flag) for base, flag in staging.flags.items() if flag != base.was_leaf]
         self.hooks = list(staging.gradients.hooks.values())
         trees_.check(staging, self, span)
@@ -318,7 +329,12 @@ class Trace:
         self.recorded = [capture.fake.__dict__["_ag_view"].base.is_recorded for capture in self.writes]
         written = enumerate(self.recorded, len(self.result.operands))
         self.without_history = {index for index, is_recorded in written if not is_recorded}
-        self.sources = [(self.positions.get(id(capture)), capture) for capture in captures]
+        #: The inputs that are the `.grad` of an argument: the index of the input -> the index of the argument.
+        places = [(index, c.place) for index, c in enumerate(captures) if isinstance(c.place, Outside)]
+        self.gradient_inputs = {i: self.positions[id(p.capture)] for i, p in places if p.capture.path is not None}
+        indexes = [self.gradient_inputs.get(i, self.positions.get(id(capture))) for i, capture in enumerate(captures)]
+        #: For each input: the index of the argument that it is, or of which it is the gradient, and its capture.
+        self.sources = list(zip(indexes, captures))
         self.places = [id(capture) for capture in captures]
         #: Whether a run changes nothing outside: it only returns a value.
         self.only_returns = not (self.writes or self.flags or self.gradients or self.state or self.changed or self.histories)
@@ -332,12 +348,17 @@ class Trace:
         #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
         self.direct = None
         is_pure = self.only_returns and self.is_repeatable and not self.is_random
+        #: Whether operations have a history although the call has none: they are in `with torch.enable_grad()`.
+        self.enables_grad = staging.enables_grad and not torch.is_inference_mode_enabled()
+        is_pure = is_pure and not self.enables_grad
         if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
             sources = [capture.current_value if index is None else index for index, capture in self.sources]
             self.direct = self.plan, sources, self.result.form
         #: The indexes of arguments that are leaves on which a gradient of the graph depends. A call with computed tensors in
         #: their places needs another trace.
         self.leaf_arguments = [index for index, capture in self.arguments if capture in staging.leaf_sources]
+        #: Whether `accepts` must be asked for each call.
+        self.checks_arguments = bool(self.leaf_arguments or self.argument_gradients)
         for _, capture in self.arguments:
             capture.tensor = None
 
@@ -365,7 +386,8 @@ class Trace:
     @property
     def has_guards(self):
         """Whether the trace depends on Python state besides its arguments."""
-        return bool(self.changed_while_paused or self.gradient_guards or self.hooks or not self.guards.is_empty)
+        gradients = self.gradient_guards or self.placed_gradients
+        return bool(self.changed_while_paused or gradients or self.hooks or not self.guards.is_empty)
 
     def broken(self):
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
@@ -375,11 +397,24 @@ class Trace:
             return True, []
         if self.hooks and any(hook.is_changed() for hook in self.hooks):
             return True, []
-        return self.guards.broken()
+        broken, places = self.guards.broken()
+        if self.placed_gradients and not broken:  # the places have tensors
+            broken = any((place.state().grad is None) != none for place, none in self.placed_gradients)
+        return broken, places
+
+    def accepts(self, leaves):
+        """Returns whether the trace is valid for the autograd state of these arguments, besides the key."""
+        if not all(leaves[index].is_leaf and not leaves[index]._backward_hooks for index in self.leaf_arguments):
+            return False
+        read = [(leaves[index], none) for index, none in self.argument_gradients]
+        return all((leaf.is_leaf or leaf.retains_grad) and (leaf.grad is None) == none for leaf, none in read)
 
     def inputs(self, leaves):
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
         tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
+        if self.gradient_inputs:
+            for index, argument in self.gradient_inputs.items():
+                tensors[index] = leaves[argument].grad
         if self.writes:
             in_place = [capture for capture in self.writes if capture not in self.assigned] if self.assigned else self.writes
             overlap.check(self.staging.name, self.span, self.captures, tensors, in_place)
@@ -435,6 +470,10 @@ class Trace:
 
     def _outputs(self, tensors):
         needed = differentiable.needed(tensors)
+        if needed is None and self.enables_grad:
+            with torch.enable_grad():
+                needed = differentiable.needed(tensors)
+                return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
         return self.plan.run(tensors) if needed is None else differentiable.run(self, tensors, needed)
 
     def _undo(self, leaves, numbers):
