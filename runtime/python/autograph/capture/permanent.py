@@ -11,6 +11,8 @@ import threading
 import types
 import weakref
 
+import torch
+
 from ..conversion import spans
 from ..errors import StagingError
 from . import contents
@@ -22,6 +24,8 @@ class _Local(threading.local):
 
 
 _LOCAL = _Local()
+
+_OF_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 _REMEDY = "help: do this outside of the staged function, or in a function that is called with `ag.py_function`"
 
@@ -94,7 +98,7 @@ class _Output(io.TextIOBase):
 
 def _logged(handle):
     def called(logger, record):
-        if are_refused() and not record.name.startswith("torch"):
+        if are_refused() and not record.pathname.startswith(_OF_TORCH):
             refuse("this writes to a log")
         return handle(logger, record)
 
@@ -138,7 +142,8 @@ _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locke
 
 _PREFIXES = ("os.", "shutil.", "socket.", "subprocess.", "sqlite3.", "mmap.", "fcntl.", "ftplib.", "smtplib.", "http.",
              "urllib.", "tempfile.", "builtins.input", "signal.", "pty.")  # fmt: skip
-_HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "os.listxattr", "os.add_dll_directory"}
+_HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "os.listxattr", "os.add_dll_directory",
+             "socket.gethostname"}  # fmt: skip
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _is_watching = False
