@@ -53,12 +53,12 @@ def refuse(what):
 def refused(may_be_abandoned):
     """Refuses such changes in this block. `may_be_abandoned`: Python may run the call instead of the trace."""
     before = _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle
-    _watch_events()
     _LOCAL.are_refused, _LOCAL.may_be_abandoned = True, may_be_abandoned
     sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
     logging.Logger.handle = _logged(logging.Logger.handle)
     try:
-        yield
+        with _watched_events():
+            yield
     finally:
         _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle = before
 
@@ -146,15 +146,29 @@ _HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "
              "socket.gethostname"}  # fmt: skip
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
-_is_watching = False
+
+@contextlib.contextmanager
+def _watched_events():
+    """Calls `_event` for the audit events in this block."""
+    if not _Hook.is_added:
+        _Hook.is_added = True
+        sys.addaudithook(_Hook())
+    _Hook.users += 1
+    _Hook.__call__ = staticmethod(_event)
+    try:
+        yield
+    finally:
+        _Hook.users -= 1
+        if not _Hook.users:
+            _Hook.__call__ = staticmethod(_Hook.nothing)
 
 
-def _watch_events():
-    """Adds an audit hook. Python cannot remove it again, but it does nothing outside of traces."""
-    global _is_watching
-    if not _is_watching:
-        _is_watching = True
-        sys.addaudithook(_event)
+class _Hook:
+    """The audit hook, which Python cannot remove again. Outside of traces it is a function written in C that does nothing,
+    because Python calls it often, for example for each `id()`."""
+
+    is_added, users = False, 0
+    nothing = __call__ = staticmethod({}.get)
 
 
 def _event(event, arguments):
