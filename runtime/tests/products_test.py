@@ -56,7 +56,7 @@ def test_other_dtypes_and_mismatched_shapes_are_those_of_torch(kernels):
     a, b = torch.randn(64, 200), torch.randn(200, 64)
     assert torch.equal(product(a.double(), b.double()), a.double() @ b.double())
     assert torch.equal(product(a.long(), b.long()), a.long() @ b.long())
-    with pytest.raises(RuntimeError, match="must have same reduction dim"):
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         product(a, a)
     half = torch.randn(200, 64).half()
     with pytest.raises(RuntimeError, match="dtype|same"):

@@ -387,7 +387,9 @@ class Function(Lookup):
             return self.trace(*args, **kwargs)
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
-        except RunInPython:
+        except RunInPython as signal:
+            if isinstance(signal.reason, Exception) and not isinstance(signal.reason, AutographError):
+                raise signal.reason from None
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 
     @property
