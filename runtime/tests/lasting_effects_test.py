@@ -117,3 +117,18 @@ def test_a_fallback_runs_effects_in_python(tmp_path):
     with pytest.warns(ag.FallbackWarning, match="for writing"):
         f(t(1)), f(t(2))
     assert path.read_text() == "line\nline\n"
+
+
+def test_files_that_libraries_write(tmp_path):
+    path = tmp_path / "x.pt"
+
+    def saved(x):
+        torch.save(x.shape, path)
+        return x
+
+    def written(x):
+        path.write_text("line")
+        return x
+
+    assert "`torch.save` writes a file" in refusal(saved, t(1, 2))
+    assert "for writing" in refusal(written, t(1, 2))

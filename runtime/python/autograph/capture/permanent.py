@@ -2,10 +2,13 @@
 code that is not converted, and objects of other libraries. They end the trace with an error. In a trace that may be
 abandoned, they could not be undone either, nor could changes of positions of iterators."""
 
+import builtins
 import contextlib
+import functools
 import io
 import logging
 import os
+import subprocess
 import sys
 import threading
 import types
@@ -53,11 +56,13 @@ def refuse(what):
 def refused(may_be_abandoned):
     """Refuses such changes in this block. `may_be_abandoned`: Python may run the call instead of the trace."""
     before = _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle
+    if may_be_abandoned:
+        _watch_events()
     _LOCAL.are_refused, _LOCAL.may_be_abandoned = True, may_be_abandoned
     sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
     logging.Logger.handle = _logged(logging.Logger.handle)
     try:
-        with _watched_events():
+        with contextlib.nullcontext() if may_be_abandoned else _replaced_functions():
             yield
     finally:
         _LOCAL.are_refused, _LOCAL.may_be_abandoned, sys.stdout, sys.stderr, logging.Logger.handle = before
@@ -147,32 +152,20 @@ _HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-@contextlib.contextmanager
-def _watched_events():
-    """Calls `_event` for the audit events in this block."""
-    if not _Hook.is_added:
-        _Hook.is_added = True
-        sys.addaudithook(_Hook())
-    _Hook.users += 1
-    _Hook.__call__ = staticmethod(_event)
-    try:
-        yield
-    finally:
-        _Hook.users -= 1
-        if not _Hook.users:
-            _Hook.__call__ = staticmethod(_Hook.nothing)
+_is_watching = False
 
 
-class _Hook:
-    """The audit hook, which Python cannot remove again. Outside of traces it is a function written in C that does nothing,
-    because Python calls it often, for example for each `id()`."""
-
-    is_added, users = False, 0
-    nothing = __call__ = staticmethod({}.get)
+def _watch_events():
+    """Adds an audit hook. Python cannot remove it again, and then calls it for each `id()`, also outside of traces. So only a
+    trace that may be abandoned adds it; the others replace functions (`_replaced_functions`)."""
+    global _is_watching
+    if not _is_watching:
+        _is_watching = True
+        sys.addaudithook(_event)
 
 
 def _event(event, arguments):
-    if not are_refused():
+    if not may_abandon():
         return
     if event == "open":
         flags = arguments[2]
@@ -180,6 +173,43 @@ def _event(event, arguments):
             refuse(f"this opens {arguments[0]!r} for writing")
     elif event.startswith(_PREFIXES) and event not in _HARMLESS:
         refuse(f"this calls `{event}`")
+
+
+# Functions of Python for files and processes.
+
+_OF_OS = (
+    "putenv", "unsetenv", "remove", "unlink", "rename", "replace", "mkdir", "rmdir", "link", "symlink", "chmod", "chown",
+    "truncate", "utime", "system", "fork", "posix_spawn", "posix_spawnp", "kill", "killpg", "chdir", "mkfifo",
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def _replaced_functions():
+    """Replaces the functions in this block. The replacements refuse calls in a trace, also by code that is not converted."""
+    places = [(builtins, "open"), (io, "open"), (os, "open"), (subprocess.Popen, "__init__")]
+    places += [(os, name) for name in _OF_OS if hasattr(os, name)]
+    functions = [getattr(owner, name) for owner, name in places]
+    for (owner, name), function in zip(places, functions):
+        setattr(owner, name, _checked(function, name))
+    try:
+        yield
+    finally:
+        for (owner, name), function in zip(places, functions):
+            setattr(owner, name, function)
+
+
+def _checked(function, name):
+    @functools.wraps(function)
+    def called(*args, **keywords):
+        if are_refused():
+            if name != "open":
+                refuse("this starts a process" if name == "__init__" else f"this calls `os.{name}`")
+            how = args[1] if len(args) > 1 else keywords.get("mode", keywords.get("flags", "r"))
+            if how & _WRITES if isinstance(how, int) else not {"w", "a", "x", "+"}.isdisjoint(how):
+                refuse(f"this opens {args[0] if args else 'a file'!r} for writing")
+        return function(*args, **keywords)
+
+    return called
 
 
 def _is_import_or_finalizer():

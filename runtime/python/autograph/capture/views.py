@@ -35,14 +35,20 @@ def emit(staging, step, value, type):
     return staging.emit(operation(step.op), [value, *step.rest], [type])[0]
 
 
-def repeated(op, tensor, rest):
-    """Applies a view operation to a tensor that is not staged. The memory of this tensor may have another layout than that of
-    the traced call, in which `reshape` returned a view."""
+def repeating(op):
+    """Returns a function that applies a view operation to a tensor that is not staged, given its other arguments. The memory
+    of the tensor may have another layout than that of the traced call, in which `reshape` returned a view."""
+    if op is aten.detach.default:
+        return lambda tensor, rest: tensor.detach()
     if op in _RESHAPES:
-        return aten.reshape.default(tensor, rest[0])
-    arguments = list(zip(op._schema.arguments[1:], rest))
-    named = {argument.name: value for argument, value in arguments if argument.kwarg_only}
-    return op(tensor, *[value for argument, value in arguments if not argument.kwarg_only], **named)
+        return lambda tensor, rest: aten.reshape.default(tensor, rest[0])
+    names = [argument.name if argument.kwarg_only else None for argument in op._schema.arguments[1:]]
+
+    def repeat(tensor, rest):
+        named = {name: value for name, value in zip(names, rest) if name is not None}
+        return op(tensor, *[value for name, value in zip(names, rest) if name is None], **named)
+
+    return repeat
 
 
 def emit_inverse(staging, step, operand, value):

@@ -1,4 +1,4 @@
-"""Functions that change a setting of torch. A graph cannot change settings."""
+"""Functions of torch with effects that a graph does not have: they change a setting, or write a file."""
 
 import functools
 
@@ -22,4 +22,14 @@ def _set(setter, *args, **keywords):
     raise StagingError(f"{message}\nhelp: call it outside of the staged function", spans.current())
 
 
+def _save(*args, **keywords):
+    if current() is None:
+        return _SAVE(*args, **keywords)
+    message = "`torch.save` writes a file, which the graph would not repeat"
+    raise StagingError(f"{message}\nhelp: call it outside of the staged function, or by `ag.py_function`", spans.current())
+
+
+_SAVE = torch.save
+
 OVERLOADS.update({setter: functools.partial(_set, setter) for setter in _SETTERS})
+OVERLOADS[_SAVE] = _save

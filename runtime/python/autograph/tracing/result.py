@@ -9,6 +9,7 @@ import enum
 import functools
 import types
 import weakref
+from contextlib import nullcontext
 
 import torch
 
@@ -123,16 +124,17 @@ class Result:
         which has no such tensors, it is the result of the graph."""
         source, key = id(view.base.source), ("view", id(view))
         self._kept.append(view)
-        steps = [(step.op, self._operands(step.rest), step.is_recorded) for step in view.chain]
+        steps = [(views.repeating(step.op), self._operands(step.rest), step.is_recorded) for step in view.chain]
 
         def build(values, outside):
             made = outside.get(key, outside[source])
             if not isinstance(made, torch.Tensor):
                 return slot(values, outside)
             if key not in outside:
-                for op, rest, is_recorded in steps:
-                    with torch.set_grad_enabled(is_recorded):
-                        made = views.repeated(op, made, rest(values, outside))
+                grad = torch.is_grad_enabled()
+                for repeat, rest, is_recorded in steps:
+                    with nullcontext() if grad == is_recorded else torch.set_grad_enabled(is_recorded):
+                        made = repeat(made, rest(values, outside))
                 outside[key] = made
             return made
 
