@@ -63,7 +63,7 @@ def effects(folder):
         digested: "calls `update` of a `HASH`",
         unconverted_output: "code that is not converted prints",
         redirected_print: "has replaced `sys.stdout`",
-        default_dtype: "`torch.set_default_dtype` changes a setting",
+        default_dtype: "`set_default_dtype` changes a setting of torch",
         gradients_off: "changes a setting of torch",
     }
 
@@ -130,5 +130,5 @@ def test_files_that_libraries_write(tmp_path):
         path.write_text("line")
         return x
 
-    assert "`torch.save` writes a file" in refusal(saved, t(1, 2))
+    assert "`save` writes a file" in refusal(saved, t(1, 2))
     assert "for writing" in refusal(written, t(1, 2))

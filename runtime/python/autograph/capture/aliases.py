@@ -109,7 +109,7 @@ class Aliases:
         self.staging = staging
         self.journals = []
         self.held = weakref.WeakSet()
-        self.copied = weakref.WeakKeyDictionary()  # base -> `ItemOf` mark: its tensor is an item at a staged index, or its copy
+        self.copied = weakref.WeakKeyDictionary()  # base -> `CopiedItem` mark: its tensor is an item at a staged index, or its copy
         self.merged = weakref.WeakKeyDictionary()  # base -> `Merged` marks: variables share its tensor on some paths
         self.abandoned = weakref.WeakSet()  # bases for the memory that tensors from outside had before `.data` was assigned
         self.shared = {}  # base whose `.data` was assigned -> weak reference to the view that has the same memory

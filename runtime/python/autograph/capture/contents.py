@@ -3,7 +3,7 @@
 There is a subclass of `Kind` for each kind of object, with these attributes:
 
     restores    whether `restore` can restore every state
-    is_drawn whether reading a value changes the object, as for iterators and random number generators
+    is_drawn    whether reading a value changes the object, as for iterators and random number generators
     is_slow     whether `read` takes long
 """
 

@@ -1,6 +1,6 @@
-"""Changes that Python makes while tracing, and that a run of the graph would not repeat: of files, other processes, output of
-code that is not converted, and objects of other libraries. They end the trace with an error. In a trace that may be
-abandoned, they could not be undone either, nor could changes of positions of iterators."""
+"""Changes that Python makes while tracing, and that a run of the graph would not repeat: changes of files, of other processes
+and of objects of other libraries, and output of code that is not converted. They end the trace with an error. If a trace
+may be abandoned, so do changes of the positions of iterators, because they cannot be undone."""
 
 import builtins
 import contextlib
@@ -138,7 +138,7 @@ def check_arguments(args, keywords, outside):
             refuse("an open file is passed to code that is not converted")
 
 
-#: Names of methods that make no lasting change. A lock that the function acquires is released when it is traced.
+#: Names of methods that leave no lasting change. A function that acquires a lock while it is traced also releases it.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",
           "hexdigest", "throw", "acquire", "release"}  # fmt: skip
 
@@ -150,7 +150,6 @@ _PREFIXES = ("os.", "shutil.", "socket.", "subprocess.", "sqlite3.", "mmap.", "f
 _HARMLESS = {"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "os.listxattr", "os.add_dll_directory",
              "socket.gethostname"}  # fmt: skip
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
 
 _is_watching = False
 

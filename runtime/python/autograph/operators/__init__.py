@@ -6,7 +6,7 @@ import sys
 from ..capture.unbound import Undefined, UndefinedReturnValue
 from ..conversion.converter import OPERATORS
 from . import builtins, clock, data_parallel, derivatives, logs, mathematics, optimizers, randomness, sequences
-from . import list_loops, settings, warned
+from . import list_loops, refused, warned
 from .asserts import assert_stmt
 from .builtins import contains
 from .calls import converted_call
@@ -41,7 +41,7 @@ __all__ = [
 #: Imported for the overloads that they register.
 _REGISTERED = (
     builtins, clock, data_parallel, derivatives, list_loops, logs, mathematics, optimizers, randomness, sequences,
-    settings, warned,
+    refused, warned,
 )  # fmt: skip
 
 OPERATORS.cell_contents = sys.modules[__name__]

@@ -9,7 +9,7 @@ import gc
 import itertools
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -49,7 +49,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
                     return None
                 staging.unrolled.add(body.__code__)
                 iter_ = itertools.islice(iter_ if isinstance(iter_, range) else _elements(source), done, None)
-    with _iterated(staging, iter_):
+    with nullcontext() if staging is None else _iterated(staging, iter_):
         _in_python(iter_, extra_test, body, get_state, set_state, symbol_names, execution)
     return None
 
@@ -57,10 +57,9 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
 @contextmanager
 def _iterated(staging, iter_):
     """Notes the lists over which a loop iterates, also by way of `enumerate`, `zip` and other iterators."""
-    before, pending = None if staging is None else staging.iterated, [iter_]
-    if staging is not None:
-        staging.iterated = list(before)
-    while staging is not None and pending:
+    before, pending = staging.iterated, [iter_]
+    staging.iterated = list(before)
+    while pending:
         value = pending.pop()
         if isinstance(value, List):
             staging.iterated.append(value)
@@ -69,8 +68,7 @@ def _iterated(staging, iter_):
     try:
         yield
     finally:
-        if staging is not None:
-            staging.iterated = before
+        staging.iterated = before
 
 
 def _graph_iterable(staging, iter_, body):

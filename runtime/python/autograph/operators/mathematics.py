@@ -31,19 +31,18 @@ def _tensor_of(staging, number):
 
 
 _OF_MATH = (
-    "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
+    "sqrt", "exp", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
     "sinh", "cosh", "tanh", "hypot", "pow", "fabs", "floor", "ceil", "trunc", "erf", "lgamma", "isnan", "isinf",
     "isfinite", "radians", "degrees", "copysign",
 )  # fmt: skip
 _NAMES_IN_TORCH = {"fabs": "abs", "radians": "deg2rad", "degrees": "rad2deg"}
 _INTEGERS = ("floor", "ceil", "trunc")
 
-_log = _of_math("log")
+_natural_log = _of_math("log")
 
 
-def _log_to_base(number, *base):
-    return _log(number) / _log(*base) if base else _log(number)
+def _log(number, *base):
+    return _natural_log(number) / _natural_log(*base) if base else _natural_log(number)
 
 
-OVERLOADS.update({getattr(math, name): _of_math(name) for name in _OF_MATH})
-OVERLOADS[math.log] = _log_to_base
+OVERLOADS.update({math.log: _log, **{getattr(math, name): _of_math(name) for name in _OF_MATH}})

@@ -225,18 +225,20 @@ def promotes(a, b):
 
 def changes_number(a, b):
     """Returns whether two specs have numbers of different kinds, so that the join converts one of them."""
-    if isinstance(a, Tree) and isinstance(b, Tree):
-        return any(map(changes_number, a.children, b.children))
-    kinds = number_kind(a), number_kind(b)
-    return None not in kinds and kinds[0] != kinds[1]
+    return _differ(number_kind, a, b)
 
 
 def changes_kind(a, b):
     """Returns whether two specs have numbers of different kinds, or a number and a tensor, so that the join converts one of
     them."""
+    return _differ(lambda spec: Tensor if isinstance(spec, Tensor) else number_kind(spec), a, b)
+
+
+def _differ(kind, a, b):
+    """Returns whether two specs have parts of different kinds at one position."""
     if isinstance(a, Tree) and isinstance(b, Tree):
-        return any(map(changes_kind, a.children, b.children))
-    kinds = [type(spec) if isinstance(spec, Tensor) else number_kind(spec) for spec in (a, b)]
+        return any(_differ(kind, one, other) for one, other in zip(a.children, b.children))
+    kinds = kind(a), kind(b)
     return None not in kinds and kinds[0] != kinds[1]
 
 

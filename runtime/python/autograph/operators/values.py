@@ -17,7 +17,7 @@ from ..capture.rows import MaybeNone, Row, StandIn
 from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
-from ..errors import Decide, StagingError
+from ..errors import StagingError
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -36,6 +36,7 @@ from ..record.ops import (
 )
 from ..record.types import BOOL, INT, TensorType
 from . import specs
+from .copied_items import CopiedItem, mark
 from .overloads import OVERLOADS
 
 _FULL = of_torch(torch.ops.aten.full.default)
@@ -48,7 +49,7 @@ def _active(staging):
     return staging
 
 
-#: The operations of `list_loops.py` by name, which is above this module.
+#: Name -> function of `list_loops.py`, which imports this module and adds its functions here.
 LIST_LOOPS = {}
 
 
@@ -67,7 +68,7 @@ class List(list):
         self.spec = None
         self.is_outer = False  # whether it stands for a list from outside of the function
         self.merged = ()  # `Merged` marks (`sharing.py`): two variables hold this list on some paths only
-        self.copied = ()  # `ItemOf` marks, each with a weak reference to the copy: this list is an item or its copy
+        self.copied = ()  # `CopiedItem` marks, each with a weak reference to the copy, or None (`copied_items.py`)
         self.number = next(List.numbers)
         staging = current()
         self.depth = staging.depth if staging is not None else 0
@@ -95,9 +96,9 @@ class List(list):
         if staging is not None:
             for mark in self.merged:
                 mark.refuse_change(self)
-            for mark, copy in self.copied:
+            for copied, copy in self.copied:
                 if copy is None or copy() is not None:
-                    mark.refuse_change(staging)
+                    copied.refuse_change(staging)
             for journal in staging.aliases.journals:
                 if journal.depth > self.depth:
                     journal.note(self)
@@ -225,12 +226,12 @@ class List(list):
         got = staging.emit(LIST_GET, [value, number(staging, index)], spec.element.types)
         item = build(staging, spec.element, iter(got))
         hold(staging, item)
-        mark = ItemOf(spans.current(), self.value is None and not staging.depth and staging.allows_decisions)
-        _mark(staging, item, mark)
+        copied = CopiedItem(spans.current(), self.value is None and not staging.depth and staging.allows_decisions)
+        mark(staging, item, copied)
         if self.value is None:
             reference = weakref.ref(item) if isinstance(item, (List, torch.Tensor)) else None
             for original in list.__iter__(self):
-                _mark(staging, original, mark, reference)
+                mark(staging, original, copied, reference)
         return item
 
     # Changing.
@@ -432,48 +433,6 @@ def _of_plain(name):
 setattr(List, "__imul__", _in_python("__imul__"))
 for _name in ("__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__reversed__"):
     setattr(List, _name, _of_plain(_name))
-
-
-class ItemOf:
-    """Marks the item at a staged index of a list, and the items that it may be. It is a copy, so it would not see changes of
-    these items, or vice versa. `may_decide`: the index can be decided instead."""
-
-    __slots__ = ("span", "may_decide")
-
-    def __init__(self, span, may_decide):
-        self.span = span
-        self.may_decide = may_decide
-
-    def refuse_change(self, staging):
-        if self.may_decide and staging.is_replayable():
-            raise Decide(self.span)
-        message = "this takes an item that is changed later, at an index that is only known when the graph runs"
-        raise StagingError(f"{message}\nhelp: assign the new item: `items[i] = new`", self.span)
-
-
-def check_dictionaries(staging):
-    """Restarts or ends the trace if a dictionary that is a copy of an item has been changed."""
-    for dictionary, items, mark in staging.copied_dictionaries:
-        if list(items) != list(dictionary) or any(items[key] is not dictionary[key] for key in items):
-            mark.refuse_change(staging)
-
-
-def _mark(staging, item, mark, copy=None):
-    """Marks an item. If it is an original, `copy` is a weak reference to its copy, and the mark is valid while the copy
-    exists."""
-    if isinstance(item, List):
-        item.copied = (*item.copied, (mark, copy))
-        inner = list.__iter__(item)
-    elif isinstance(item, dict):
-        staging.copied_dictionaries.append((item, dict(item), mark))
-        inner = item.values()
-    elif isinstance(item, torch.Tensor):
-        staging.aliases.copied[staging.view_of(item).base] = mark
-        inner = ()
-    else:
-        inner = item if isinstance(item, tuple) else ()
-    for part in inner:
-        _mark(staging, part, mark, copy)
 
 
 def number(staging, index):

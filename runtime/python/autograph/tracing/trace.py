@@ -31,7 +31,7 @@ from ..errors import (
     Unroll,
 )
 from ..interception.patches import recording, tracing
-from ..operators import attributes, calls, sharing, values
+from ..operators import attributes, calls, copied_items, sharing
 from ..operators import python_calls as python_calls_
 from ..operators.changes import line_of_change
 from ..operators.for_stmt import check_counters
@@ -186,7 +186,7 @@ class Trace:
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
             sharing.check_dictionaries(staging)
-            values.check_dictionaries(staging)
+            copied_items.check_dictionaries(staging)
             _check_draws(staging)
             _raise_caught(staging)
             _check_effects(staging)
