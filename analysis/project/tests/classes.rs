@@ -1,39 +1,24 @@
 //! Class hierarchies and functions as values across files: Keras base classes of both Keras versions, imports, overriding
 //! methods, decorators. Calls into the framework itself are not followed.
 
+mod support;
+
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_project::config::Settings;
-use ag_project::{Engine, Environment};
 use ag_staging::staged::StagedFunction;
-use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
-
-/// Returns the analyzed project with these files.
-fn analyzed(files: &[(&str, &str)]) -> Engine {
-    let root = SystemPath::new("/project");
-    let memory = MemoryFileSystem::with_current_directory(root);
-    for (name, text) in files {
-        memory.write_file_all(root.join(name), text).expect("memory is writable");
-    }
-    let system = InMemorySystem::from_memory_fs(memory);
-    let mut engine =
-        Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
-    let programs = files.iter().filter(|(name, _)| name.ends_with(".py"));
-    engine.add_files(programs.map(|(name, _)| root.join(name))).expect("the files are readable");
-    engine.analyze(&|_, _| {});
-    engine
-}
+use support::analyzed;
 
 /// Returns the staged functions of a project with these files.
 fn stages(files: &[(&str, &str)]) -> Vec<StagedFunction> {
-    let engine = analyzed(files);
+    let engine = analyzed(files, Settings::default());
     engine.documents().into_iter().flat_map(|document| engine.stages(document)).collect()
 }
 
 /// Returns the codes and severities of the findings in a project with these files.
 fn findings(files: &[(&str, &str)]) -> Vec<(&'static str, Severity)> {
-    let engine = analyzed(files);
+    let engine = analyzed(files, Settings::default());
     let findings = engine.documents().into_iter().flat_map(|document| engine.findings(document));
     findings.map(|finding| (finding.code, finding.severity)).collect()
 }

@@ -1,26 +1,18 @@
 //! Faults that show only when functions and classes of several modules are evaluated together.
 
-use ag_project::config::Settings;
-use ag_project::{Engine, Environment};
-use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
+mod support;
 
-/// Returns the codes of the findings in a project with these files, the main program being `main.py`.
+use ag_project::config::Settings;
+use support::analyzed;
+
+/// Returns the codes of the findings in a project with these files.
 fn findings(files: &[(&str, &str)]) -> Vec<&'static str> {
-    let root = SystemPath::new("/project");
-    let memory = MemoryFileSystem::with_current_directory(root);
-    for (name, text) in files {
-        memory.write_file_all(root.join(name), text).expect("memory is writable");
-    }
-    let system = InMemorySystem::from_memory_fs(memory);
-    let mut engine =
-        Engine::open(system, root, Settings::default(), Environment::default()).expect("the engine opens");
-    engine.add_files(files.iter().map(|(name, _)| root.join(name))).expect("the files are readable");
-    engine.analyze(&|_, _| {});
+    let engine = analyzed(files, Settings::default());
     let findings = engine.documents().into_iter().flat_map(|document| engine.findings(document));
     findings.map(|finding| finding.code).collect()
 }
 
-/// A module with the state of a loop. `$change` is what an iteration adds to the count.
+/// A module with the state of a loop. An iteration adds `change` to the count.
 fn state(change: &str) -> String {
     let text = "\
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-//! Shared by the tests of rules: checks Python code blocks of Markdown texts in memory.
+//! Shared by the tests: projects in memory, and the Python code blocks of Markdown texts, checked with all rules.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses its part")]
 
 use ag_db::finding::Finding;
@@ -6,7 +6,7 @@ use ag_project::config::Settings;
 use ag_project::{Engine, Environment};
 use ag_rules::selection::RuleTable;
 use ag_staging::staged::StagedConstruct;
-use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath, SystemPathBuf};
+use ruff_db::system::{InMemorySystem, MemoryFileSystem, SystemPath};
 use ruff_source_file::LineIndex;
 
 /// A Python code block, checked as a separate file.
@@ -48,23 +48,28 @@ pub fn python_blocks(markdown: &str) -> Vec<Block> {
     blocks
 }
 
-/// Checks (title, text) pairs with all rules.
-pub fn check(files: impl IntoIterator<Item = (String, String)>) -> Vec<Checked> {
+/// Returns the analyzed project with these files, each with its path. Only Python files are checked.
+pub fn analyzed(files: &[(&str, &str)], settings: Settings) -> Engine {
     let root = SystemPath::new("/project");
     let memory = MemoryFileSystem::with_current_directory(root);
-    let mut paths = Vec::new();
-    for (number, (title, text)) in files.into_iter().enumerate() {
-        let path = root.join(format!("block_{number}.py"));
-        memory.write_file_all(&path, &text).expect("memory is writable");
-        paths.push((path, title, text));
+    for (path, text) in files {
+        memory.write_file_all(root.join(path), text).expect("memory is writable");
     }
-    let settings = Settings { rules: RuleTable::all(), ..Settings::default() };
     let system = InMemorySystem::from_memory_fs(memory);
-    let mut engine = Engine::open(system, root, settings, Environment::default()).expect("opens");
-    engine.add_files(paths.iter().map(|(path, ..)| SystemPathBuf::clone(path))).expect("readable");
+    let mut engine = Engine::open(system, root, settings, Environment::default()).expect("the engine opens");
+    let programs = files.iter().filter(|(path, _)| path.ends_with(".py"));
+    engine.add_files(programs.map(|(path, _)| root.join(path))).expect("the files are readable");
     engine.analyze(&|_, _| {});
-    let checked = paths.into_iter().map(|(path, title, text)| {
-        let document = engine.document(&path).expect("was added");
+    engine
+}
+
+/// Checks (title, text) pairs with all rules.
+pub fn check(files: impl IntoIterator<Item = (String, String)>) -> Vec<Checked> {
+    let blocks: Vec<_> = (0..).map(|number| format!("block_{number}.py")).zip(files).collect();
+    let files: Vec<_> = blocks.iter().map(|(path, (_, text))| (path.as_str(), text.as_str())).collect();
+    let engine = analyzed(&files, Settings { rules: RuleTable::all(), ..Settings::default() });
+    let checked = blocks.into_iter().map(|(path, (title, text))| {
+        let document = engine.document(&SystemPath::new("/project").join(path)).expect("was added");
         let lines = LineIndex::from_source_text(&text);
         let line = |offset| lines.line_index(offset).get();
         let findings = engine.findings(document).into_iter();

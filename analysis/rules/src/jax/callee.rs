@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ag_db::Document;
 use ag_index::reexports;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -23,7 +24,7 @@ pub(super) struct Callee<'e, 'c, 'a> {
 /// Values by the names of the parameters to which a call passes them.
 type Keywords = Vec<(String, Value)>;
 
-/// What a name means in the module that defines it.
+/// The binding of a name in the module or class that defines it.
 type Definition<'e, 'c, 'a> = (&'e Evaluator<'c, 'a>, Bound<'a>, ScopeId);
 
 impl<'e, 'c, 'a> Callee<'e, 'c, 'a> {
@@ -44,17 +45,12 @@ impl<'e, 'c, 'a> Callee<'e, 'c, 'a> {
         self.call_with(arguments, Vec::new(), depth)
     }
 
-    pub(super) fn call_with(
-        &self,
-        arguments: Vec<Value>,
-        keywords: Vec<(String, Value)>,
-        depth: usize,
-    ) -> Value {
+    fn call_with(&self, arguments: Vec<Value>, keywords: Keywords, depth: usize) -> Value {
         self.evaluator.call_with(self.function, self.values(arguments, keywords), depth)
     }
 
     /// Returns the parameters that receive an argument, with these arguments.
-    fn values(&self, arguments: Vec<Value>, keywords: Vec<(String, Value)>) -> Vec<(&'a str, Value)> {
+    fn values(&self, arguments: Vec<Value>, keywords: Keywords) -> Vec<(&'a str, Value)> {
         let names = self.function.positional().map(|parameter| parameter.parameter.name.as_str());
         let mut values: Vec<_> = names.zip(self.bound.iter().cloned().chain(arguments)).collect();
         let parameters = || self.function.parameters().into_iter().flatten().map(|it| it.name().as_str());
@@ -78,7 +74,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
     pub(super) fn callee_of<'e>(&'e self, value: &Value) -> Option<Callee<'e, 'c, 'a>> {
         match value {
             Value::Function(function) => {
-                let evaluator = self.at(function)?;
+                let evaluator = self.of_document(function.document)?;
                 let program = evaluator.program;
                 let def = program.functions.iter().find(|(def, _)| def.range() == function.range);
                 let lambda = || program.lambdas.iter().find(|lambda| lambda.range() == function.range);
@@ -104,23 +100,21 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    fn at<'e>(&'e self, function: &FunctionValue) -> Option<&'e Self> {
-        match function.document == self.ctx.document {
+    /// Returns the evaluator of this file or of a module that it imports.
+    fn of_document(&self, document: Document) -> Option<&Self> {
+        match document == self.ctx.document {
             true => Some(self),
-            false => self.modules?.evaluator(function.document),
+            false => self.modules?.evaluator(document),
         }
     }
 
     fn class_of<'e>(&'e self, object: &Object) -> Option<(&'e Self, &'a ast::StmtClassDef)> {
-        let evaluator = match object.document == self.ctx.document {
-            true => self,
-            false => self.modules?.evaluator(object.document)?,
-        };
+        let evaluator = self.of_document(object.document)?;
         let class = evaluator.program.classes.iter().find(|class| class.range() == object.class)?;
         Some((evaluator, class))
     }
 
-    /// Returns what an imported name refers to, if exactly one statement of its module binds it.
+    /// Returns the definition of an imported name, if exactly one statement of its module binds it.
     pub(super) fn imported<'e>(&'e self, expression: &Expr) -> Option<Definition<'e, 'c, 'a>> {
         let modules = self.modules?;
         // In the sources of JAX, its functions have models too.
@@ -150,8 +144,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         }
     }
 
-    /// Returns what a class or its bases bind a name to. All bases up to the one that binds it must be classes of the
-    /// project.
+    /// Returns the definition of a name in a class or its bases. All bases up to the one that binds it must be classes of
+    /// the project.
     pub(super) fn member<'e>(
         &'e self,
         class: &'a ast::StmtClassDef,
