@@ -66,7 +66,7 @@ class Fallbacks:
         self._not_callable = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
-        """Returns the reason why calls with this key are not staged; Returns None if such calls are staged."""
+        """Returns the reason why calls with this key are not staged; None if such calls are staged."""
         found = self.never or self.refused.get(key)
         if found is None and self.in_a_row >= MAX_REFUSALS:
             return next(reversed(self.refused.values()))
