@@ -85,6 +85,7 @@ class Carry:
         born = self.staging.objects.heap.clock, next(List.numbers)
         for _ in range(MAX_ATTEMPTS):
             heads = []
+            set_state(self.init)  # the block must not record this as a change
 
             def install(region, values, heads=heads):
                 heads.extend(region.param(type) for type in first)
@@ -99,7 +100,6 @@ class Carry:
             except StagingError:
                 if not self._fix_flags():
                     raise
-                set_state(self.init)
                 continue
             if block.is_dead:
                 self._pass_through(block, heads)

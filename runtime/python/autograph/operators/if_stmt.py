@@ -37,11 +37,18 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])
+    closure = dict(zip(get_state.__code__.co_freevars, get_state.__closure__ or ()))
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
     born = staging.objects.heap.clock, next(List.numbers)
     branches = body, orelse
-    blocks = [regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection) for branch in branches]
+    blocks = []
+    for branch in branches:
+        set_state(init)  # the next block must not record this as a change
+        block = regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection)
+        if not block.is_dead:
+            block.closure = {id(closure[name]): value for name, value in zip(names, block.values) if name in closure}
+        blocks.append(block)
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
@@ -100,7 +107,7 @@ def _slots(staging, names, init, merged, cells, blocks):
         for index, (name, spec) in enumerate(zip(names, merged))
         if not isinstance(spec, specs.Constant)
     ]
-    return slots + [sharing.place(staging, cell, [_state(block, cell) for block in live]) for cell in cells]
+    return slots + [sharing.place(staging, cell, [block.state(cell) for block in live]) for cell in cells]
 
 
 def _cells(staging, blocks):
@@ -111,7 +118,7 @@ def _cells(staging, blocks):
             if cell in cells:
                 continue
             found = []
-            live = [(other, _state(other, cell)) for other in blocks if not other.is_dead]
+            live = [(other, other.state(cell)) for other in blocks if not other.is_dead]
             kept = regions.kept_items(cell, cell_state(cell), [state for _, state in live])
             for other, state in live:
                 with regions.at_end(staging, other):
@@ -151,10 +158,6 @@ def _appends(staging, cell, body, orelse):
     return len(body.children) != len(orelse.children) and staging.objects.only_grows(cell)
 
 
-def _state(block, cell):
-    return block.changed[cell] if cell in block.changed else cell_state(cell)
-
-
 def _results(staging, block, merged, cells, types):
     if block.is_dead:  # never evaluated; only the types matter
         return [specs.unused(type) for type in types]
@@ -162,5 +165,5 @@ def _results(staging, block, merged, cells, types):
     for value, spec in zip(block.values, merged):
         results.extend(lower(staging, value, spec))
     for cell, spec in cells.items():
-        results.extend(regions.lower_cell(staging, cell, _state(block, cell), spec))
+        results.extend(regions.lower_cell(staging, cell, block.state(cell), spec))
     return results
