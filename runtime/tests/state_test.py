@@ -384,3 +384,48 @@ def test_attributes_of_a_simple_namespace():
         return step, lambda: (counts.steps, counts.found, counts.last, list(counts.log))
 
     assert_same_state(make, [t(0, 1), t(3, 0), t(0, 0), t(1, 2)])
+
+
+LATEST = None
+
+
+def test_new_dictionary_in_a_global():
+    def record(x):
+        global LATEST
+        LATEST = {"count": 1}
+        if x > 0:
+            LATEST["count"] = LATEST["count"] + 1
+        return x
+
+    def read():
+        return dict(LATEST)
+
+    assert_same_state(lambda: (record, read), [t(1.0), t(-1.0), t(2.0)])
+
+
+def test_class_of_an_object():
+    class Relu(torch.nn.Module):
+        def forward(self, x):
+            return x.relu()
+
+    class Square(Relu):
+        def forward(self, x):
+            return x.square()
+
+    module = torch.nn.Sequential(Relu())
+    staged = ag.function(module)
+    assert staged(t(-2.0)).item() == 0
+    module[0].__class__ = Square
+    assert staged(t(-2.0)).item() == 4
+
+
+def test_hooks_of_all_modules():
+    module = torch.nn.Identity()
+    staged = ag.function(module)
+    assert staged(t(1.0)).item() == 1
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda module, args, result: result * 3)
+    try:
+        assert staged(t(1.0)).item() == 3
+    finally:
+        handle.remove()
+    assert staged(t(1.0)).item() == 1

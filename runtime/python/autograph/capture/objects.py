@@ -190,7 +190,9 @@ class Objects:
         if absent := named - scope.keys():
             self.scopes[id(scope)] = scope, absent | self.scopes.get(id(scope), (scope, frozenset()))[1]
         for name in reads.names:
-            if name in scope:
+            if name in scope and (id(scope), name) in self.heap.entries:
+                self._found([scope[name]])  # the function may have assigned a new object
+            elif name in scope:
                 if not isinstance(scope[name], (types.ModuleType, type, types.FunctionType)):
                     self.add((id(scope), name), heap.Variable(Global(scope, name)), 0)
                 self._watch_all([scope[name]], 0)

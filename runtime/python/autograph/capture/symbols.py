@@ -2,6 +2,8 @@
 
 The import of sympy takes half a second, so a trace imports this module only when a size is unknown."""
 
+import weakref
+
 import sympy
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
 
@@ -16,11 +18,13 @@ USUAL = 13
 
 
 class Shapes(ShapeEnv):
-    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the usual answer is assumed, and the graph checks it."""
+    """Torch's `ShapeEnv`. If it cannot decide a condition on sizes, the usual answer is assumed, and the graph checks it.
+
+    Torch's caches keep each `ShapeEnv` alive, so this one must not keep the trace alive."""
 
     def __init__(self, sizes):
         super().__init__()
-        self.sizes = sizes
+        self.sizes = weakref.proxy(sizes)
 
     def new(self):
         """Returns a new size, as a SymInt."""

@@ -244,6 +244,20 @@ def _get_requires_grad(staging, func, tensor, *_):
     return gradients.requires_grad(staging, tensor)
 
 
+def _get_is_leaf(staging, func, tensor, *_):
+    if not gradients.requires_grad(staging, tensor):
+        return True
+    outside = staging.source_of(tensor)
+    return gradients.is_leaf(staging, tensor) and (outside is None or outside.is_leaf)
+
+
+def _get_grad_fn(staging, func, tensor, *_):
+    if _get_is_leaf(staging, func, tensor):
+        return None
+    message = "`grad_fn` is a node of autograd, which a tensor of a graph does not have"
+    raise StagingError(f"{message}\nhelp: read `requires_grad` or `is_leaf`", spans.current())
+
+
 def _set_requires_grad(staging, func, tensor, value):
     _requires_grad_(staging, func, tensor, value)
 
@@ -399,6 +413,8 @@ SPECIAL = {
     T.requires_grad_: _requires_grad_,
     T.requires_grad.__get__: _get_requires_grad,
     T.requires_grad.__set__: _set_requires_grad,
+    T.is_leaf.__get__: _get_is_leaf,
+    T.grad_fn.__get__: _get_grad_fn,
     T.retain_grad: _retain_grad,
     T.grad.__get__: _get_grad,
     T.grad.__set__: _set_grad,

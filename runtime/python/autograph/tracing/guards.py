@@ -7,6 +7,7 @@ dtype, shape, device, `requires_grad` and `is_leaf`."""
 
 import os
 from contextvars import ContextVar
+from types import ModuleType
 
 import torch
 
@@ -44,6 +45,12 @@ _OF_MODULES = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
 )  # fmt: skip
 
+#: The hooks that `register_module_forward_hook` and similar functions register.
+_HOOKS_OF_ALL_MODULES = [
+    getattr(torch.nn.modules.module, f"_global_{name}_hooks")
+    for name in ("forward", "forward_pre", "backward", "backward_pre")
+]
+
 #: The maximum nesting depth of lists, tuples and dictionaries whose elements have guards of their own.
 DEPTH = 5
 
@@ -68,7 +75,8 @@ class Guards:
         self.others = []  # places of containers that the trace does not change in place
         self.leaves = []  # (tensor, whether it requires a gradient), of the tensors from outside that the graph uses
         self.dicts = []  # state dictionaries of modules, guarded as a whole
-        self.dict_guards = DictGuards([])
+        self.objects = []  # objects whose class is guarded
+        self.dict_guards = DictGuards([], [])
         self.absent = Absent()
         self.is_empty = False
         self._taken = set()
@@ -103,6 +111,8 @@ class Guards:
 
     def _attributes(self, entry):
         owner, state = entry.owner, entry.state
+        if not isinstance(owner, (type, ModuleType)):
+            self.objects.append(owner)
         names = self.staging.objects.names_of(owner)
         for name in names & state.keys() if isinstance(entry, (ClassAttributes, Slots)) else state:
             if name in names and not (isinstance(owner, torch.nn.Module) and name in _OF_MODULES):
@@ -129,8 +139,11 @@ class Guards:
 
     def _modules(self, modules, kept):
         """Adds guards for the state of these modules and their submodules."""
+        if modules:
+            self.dicts += _HOOKS_OF_ALL_MODULES
         for module in {id(m): m for root in modules for m in root.modules()}.values():
             state = module.__dict__
+            self.objects.append(module)
             if type(module).__module__.startswith("torch.") and id(module) not in kept:
                 self.dicts.append(state)
                 for name in self.named & state.keys():
@@ -250,12 +263,12 @@ class Guards:
         if self.changed:
             self.others = [place for place, _ in self.shapes if not isinstance(place, Held)]
             self.others = [place for place in self.others if isinstance(place.state(), (*MAPPINGS, *SEQUENCES))]
-        self.dict_guards = DictGuards(self.dicts)
+        self.dict_guards = DictGuards(self.dicts, self.objects)
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
         self.has_places = any(values[1:])
-        self.is_empty = not any((*values, self.leaves, self.dicts, self.absent.scopes))
-        self.dicts = self.staging = self._taken = self._unused = self.named = None
+        self.is_empty = not any((*values, self.leaves, self.dicts, self.objects, self.absent.scopes))
+        self.dicts = self.objects = self.staging = self._taken = self._unused = self.named = None
 
     # Checking guards.
 

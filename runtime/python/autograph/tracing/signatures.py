@@ -17,7 +17,7 @@ def kinds(leaves, inputs=()):
     for index, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
             first = seen.setdefault(id(leaf), index)
-            found.append((leaf.dtype, leaf.dim(), leaf.device, history(leaf), layout(leaf), first))
+            found.append((type(leaf), leaf.dtype, leaf.dim(), leaf.device, history(leaf), layout(leaf), first))
         elif index in inputs:
             found.append((type(leaf),))
         elif isinstance(leaf, (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)):
