@@ -83,14 +83,16 @@ pub(crate) fn compiles_eagerly(imports: &Imports, call: &ast::ExprCall) -> Optio
     (says_keras && uses_keras()).then_some(eager)
 }
 
-/// Adds the functions in an argument: the argument itself, or elements of lists, tuples and dicts.
+/// Adds the functions in an argument: the argument itself, or elements of lists, tuples and dicts. `LOSSES[name]` may
+/// be one of several functions.
 fn add<'a>(argument: Option<&'a Expr>, kind: RootKind, found: &mut Vec<PassedFunction<'a>>) {
     match argument {
         Some(Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. })) => {
             elts.iter().for_each(|element| add(Some(element), kind, found));
         }
         Some(Expr::Dict(dict)) => dict.items.iter().for_each(|item| add(Some(&item.value), kind, found)),
-        Some(function @ (Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_))) => {
+        Some(Expr::ListComp(list)) => add(Some(&list.elt), kind, found),
+        Some(function @ (Expr::Name(_) | Expr::Attribute(_) | Expr::Call(_) | Expr::Subscript(_))) => {
             found.push(PassedFunction { function, kind });
         }
         _ => {}

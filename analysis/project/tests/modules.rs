@@ -174,3 +174,26 @@ def run(xs):
     let stubs = "def constant(carry, x): ...\n";
     assert_eq!(findings(&[("parts.py", parts), ("stubs.py", stubs), ("main.py", main)]), [""; 0]);
 }
+
+#[test]
+fn a_loss_of_another_module_is_no_scalar() {
+    let losses = |axis: &str| {
+        format!(
+            "import jax.numpy as jnp\n\n\ndef kl(mean):\n    return jnp.sum(1 - mean**2, axis={axis})\n\n\ndef elbo(decoded, x, mean):\n    return jnp.sum((decoded - x) ** 2, axis={axis}) + kl(mean)\n"
+        )
+    };
+    let main = "\
+import jax
+import jax.numpy as jnp
+from losses import elbo
+
+def loss(params, x):
+    mean = jnp.tanh(x @ params['encoder'])
+    return elbo(mean @ params['decoder'], x, mean)
+
+params = {'encoder': jnp.ones((6, 2)), 'decoder': jnp.ones((2, 6))}
+print(jax.grad(loss)(params, jnp.ones((4, 6))))
+";
+    assert_eq!(findings(&[("losses.py", &losses("-1")), ("main.py", main)]), ["AG547"]);
+    assert_eq!(findings(&[("losses.py", &losses("None")), ("main.py", main)]), [""; 0]);
+}

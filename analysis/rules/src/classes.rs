@@ -43,3 +43,17 @@ pub fn declares_attribute(db: &dyn Db, document: Document, name: Name) -> bool {
         is_quoted || is_whole && is_set
     })
 }
+
+/// Returns whether a file registers a Tensor as a buffer with this name: `self.register_buffer("mask", mask)`.
+#[salsa::tracked(returns(copy))]
+pub fn registers_buffer(db: &dyn Db, document: Document, name: Name) -> bool {
+    let source = text(db, document);
+    let mut calls = source.as_str().split("register_buffer(").skip(1);
+    calls.any(|arguments| {
+        let arguments = arguments.trim_start();
+        let rest = arguments.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_prefix(name.as_str()));
+        rest.and_then(|rest| rest.strip_prefix(['"', '\'']))
+            .and_then(|rest| rest.trim_start().strip_prefix(','))
+            .is_some_and(|value| !value.trim_start().starts_with("None"))
+    })
+}

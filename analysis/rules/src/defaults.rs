@@ -17,9 +17,10 @@ use super::guards;
 use ag_db::Db;
 use ag_flow::{DefKind, Flow};
 use ag_index::assumptions::{Source, Stage};
+use ag_index::index::{FunctionId, function_ast};
 use ag_staging::queries;
 use ag_syntax::expressions;
-use ag_syntax::functions::FunctionAst;
+use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::qname::QName;
 
 /// Parameters to which libraries and training loops pass both `True` and `False`.
@@ -35,6 +36,55 @@ pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
     };
     let scope = Scope { db, stage, ast: call.ast, flow };
     excludes(&call.ast.def().body, call.range, &|test| scope.holds(test))
+}
+
+/// Returns whether a test of an attribute of the object is true if the constructor is called with its defaults:
+/// `if self.mode == "auto":` after `def __init__(self, mode="auto"): self.mode = mode`.
+pub(super) fn of_constructor_satisfies<'db>(
+    db: &'db dyn Db,
+    method: FunctionId<'db>,
+    function: &FunctionAst,
+    test: &Expr,
+) -> bool {
+    let (attribute, expected) = match test {
+        Expr::Attribute(attribute) => (attribute, None),
+        Expr::Compare(compare) => match (&*compare.ops, &*compare.left, &*compare.comparators) {
+            ([CmpOp::Eq], Expr::Attribute(attribute), [literal]) if literal.is_literal_expr() => {
+                (attribute, Some(literal))
+            }
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let receiver = function.def().parameters.iter().next().map(|receiver| &receiver.name().id);
+    let is_own = |value: &Expr, own: Option<&Name>| value.as_name_expr().map(|name| &name.id) == own;
+    // A module of PyTorch is created in training mode.
+    if attribute.attr.as_str() == "training" && expected.is_none() && is_own(&attribute.value, receiver) {
+        return true;
+    }
+    let Some((class, _)) = method.path(db).qualname.rsplit_once('.') else { return false };
+    let path = FunctionPath { qualname: format!("{class}.__init__").into(), occurrence: 0 };
+    let constructor = FunctionId::new(db, method.document(db), path);
+    let Some(constructor) = function_ast(db, constructor).as_ref().map(FunctionAst::def) else {
+        return false;
+    };
+    let own = constructor.parameters.iter().next().map(|own| &own.name().id);
+    let assigned = constructor.body.iter().find_map(|statement| {
+        let Stmt::Assign(assign) = statement else { return None };
+        let [Expr::Attribute(target)] = assign.targets.as_slice() else { return None };
+        let is_it = target.attr.id == attribute.attr.id && is_own(&target.value, own);
+        is_it.then_some(&*assign.value)
+    });
+    let Some(Expr::Name(parameter)) = assigned.filter(|_| is_own(&attribute.value, receiver)) else {
+        return false;
+    };
+    let default =
+        constructor.parameters.iter().find(|it| it.name().id == parameter.id).and_then(|it| it.default());
+    match (default, expected) {
+        (Some(default), Some(expected)) => ComparableExpr::from(default) == ComparableExpr::from(expected),
+        (Some(Expr::BooleanLiteral(literal)), None) => literal.value,
+        _ => false,
+    }
 }
 
 /// Returns whether `body` does not reach `range`. `holds` returns the truth value of a test, if it is known.

@@ -151,7 +151,12 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
     let Some(parameter) = ctx.stage.parameters.iter().nth(position) else { return true };
     // The items of `**options` have one common type.
     if is_options(ctx, &parameter.name) {
-        return parameter.source == Source::Annotation;
+        let are_tensors = |shown: &Name| matches!(shown.as_str(), "Tensor" | "Array");
+        return match parameter.source {
+            Source::Annotation => true,
+            Source::CallSites => parameter.shown.as_ref().is_some_and(are_tensors),
+            _ => false,
+        };
     }
     match parameter.source {
         Source::Assumption => {

@@ -58,7 +58,7 @@ const ACCEPT_STRUCTURES: [&str; 13] = [
 ];
 
 /// Attributes of Tensors that numbers, sequences and dictionaries do not have.
-const TENSOR_ATTRIBUTES: [&str; 33] = [
+const TENSOR_ATTRIBUTES: [&str; 34] = [
     "T",
     "abs",
     "all",
@@ -91,6 +91,7 @@ const TENSOR_ATTRIBUTES: [&str; 33] = [
     "std",
     "sum",
     "to",
+    "tolist",
     "view",
 ];
 

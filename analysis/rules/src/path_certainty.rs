@@ -44,7 +44,9 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
     let mut calls =
         callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
-        return !is_guarded(ctx.ast, range) && calls.all(|call| !is_guarded(call.ast, call.range));
+        let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+        return !is_guarded(ctx.db, function, ctx.ast, range)
+            && calls.all(|call| !is_guarded(ctx.db, call.function, call.ast, call.range));
     }
     !is_under_python_test(ctx.ast, ctx.constructs, range)
         && calls.all(|call| {
@@ -215,9 +217,14 @@ pub(super) fn argument<'db>(
 
 /// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
 /// returns and tests an attribute of `self` or compares with a string: `if like == "numpy": return …`.
-fn is_guarded(function: &FunctionAst, range: TextRange) -> bool {
+///
+/// A test that the default of the constructor satisfies is no guard: `if self.mode == "auto":`.
+fn is_guarded<'db>(db: &'db dyn Db, id: FunctionId<'db>, function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
-    guards::is_under(&function.def().body, range, &|test| !is_filled(function, test, range), &compares_string)
+    let guards_it = |test: &Expr| {
+        !is_filled(function, test, range) && !defaults::of_constructor_satisfies(db, id, function, test)
+    };
+    guards::is_under(&function.def().body, range, &guards_it, &compares_string)
         || guards::is_after_return(&function.def().body, range)
         || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
 }

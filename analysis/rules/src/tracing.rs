@@ -274,7 +274,7 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
                     matches!(module, "jax.numpy" | "torch")
                         && (matches!(function, "isnan" | "isinf" | "isfinite" | "isclose")
                             || function.starts_with("logical_"))
-                })
+                }) || name == "jax.random.bernoulli"
             });
             // `scores.gt(0)`, `x.isnan()`, `seen.bool()`.
             let method = call.func.as_attribute_expr().is_some_and(|method| {
@@ -307,6 +307,8 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
                 && definitions.iter().all(|definition| match definition.kind {
                     DefKind::Parameter(_) => path_certainty::receives(ctx, &name.id, &|caller, value| {
                         is_comparison(ctx, caller, value, steps - 1)
+                            || FunctionContext::of(ctx.db, caller)
+                                .is_some_and(|caller| mask(&caller, value, steps - 1))
                     }),
                     _ => definition
                         .value

@@ -131,6 +131,12 @@ impl Hierarchy {
         self.libraries.get(&class).is_some_and(|libraries| libraries.len() > known)
     }
 
+    /// Returns whether a class derives from a module of Flax.
+    pub(crate) fn is_flax_module(&self, class: ClassId) -> bool {
+        let libraries = |class: &ClassId| self.libraries.get(class).into_iter().flatten();
+        self.lookup_order(class).iter().flat_map(libraries).any(|base| base.starts_with("flax.linen."))
+    }
+
     /// Returns the framework from whose modules, layers or models a class derives. If there are several, the first one
     /// in the order of attribute lookup is returned.
     pub(crate) fn framework(&self, class: ClassId) -> Option<ModuleFramework> {

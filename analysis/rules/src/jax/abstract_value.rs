@@ -498,7 +498,8 @@ pub(super) fn stacked(elements: &[Value]) -> Leaf {
     }
 }
 
-pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
+/// Returns the result of a function such as `jnp.sum`, which has this shape.
+pub(super) fn reduction(function: &str, leaf: &Leaf, shape: Option<Vec<u64>>) -> Value {
     let dtype = match function {
         "any" | "all" => Some(DType::Bool),
         "argmax" | "argmin" => Some(DType::Int32),
@@ -512,7 +513,7 @@ pub(super) fn reduction(function: &str, leaf: &Leaf, whole: bool) -> Value {
         }
         _ => leaf.dtype.map(|(dtype, _)| dtype),
     };
-    Value::array(dtype, false, whole.then(Vec::new))
+    Value::array(dtype, false, shape)
 }
 
 pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
@@ -536,6 +537,28 @@ pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
             *dtype != DType::Bool || matches!(op, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
         }),
     };
-    let shape = broadcast(left.shape.as_deref(), right.shape.as_deref()).filter(|_| op != Operator::MatMult);
+    let shapes = (left.shape.as_deref(), right.shape.as_deref());
+    let shape = match op {
+        Operator::MatMult => product(shapes.0, shapes.1),
+        _ => broadcast(shapes.0, shapes.1),
+    };
     Value::Leaf(Leaf { dtype, shape, ..Leaf::default() })
+}
+
+/// Returns the shape of `a @ b`.
+fn product(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<Vec<u64>> {
+    let (left, right) = (left?, right?);
+    let ((inner, rows), (columns, outer)) = (left.split_last()?, right.split_last()?);
+    match (rows.split_last(), outer.split_last()) {
+        (_, None) => (inner == columns).then(|| rows.to_vec()),
+        (None, Some((other, batch))) => {
+            (inner == other).then(|| batch.iter().chain([columns]).copied().collect())
+        }
+        (Some((row, batch)), Some((other, other_batch))) if inner == other => {
+            let mut shape = broadcast(Some(batch), Some(other_batch))?;
+            shape.extend([row, columns]);
+            Some(shape)
+        }
+        _ => None,
+    }
 }

@@ -240,9 +240,11 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
 
     fn switch(&self) -> Option<Fault<'a>> {
         let operands = self.operands(2)?;
-        let branches: Vec<_> = sequence(argument(self.call, 1, "branches")?)?
+        // The list may be a variable: `lax.switch(i, BRANCHES, x)`.
+        let (branches, scope) = self.evaluator.unchanged(self.scope, argument(self.call, 1, "branches")?)?;
+        let branches: Vec<_> = sequence(branches)?
             .iter()
-            .map(|branch| Some((self.evaluator.callee(self.scope, branch)?, branch)))
+            .map(|branch| Some((self.evaluator.callee(scope, branch)?, branch)))
             .collect();
         self.branches(&branches, &operands, "lax.switch")
     }
@@ -269,26 +271,20 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
         caller: &str,
     ) -> Option<Fault<'a>> {
         let operands: Vec<Value> = operands.iter().map(branch_operand).collect();
-        let mut first: Option<Value> = None;
+        let mut results: Vec<Value> = Vec::new();
         for (function, at) in branches.iter().flatten() {
             if let Some(fault) = self.arity(function, at, operands.len(), caller) {
                 return Some(fault);
             }
             let result = function.call(operands.clone(), 0);
-            match &first {
-                None => first = Some(result),
-                Some(known) => {
-                    if let Some((one, other)) = known.difference(&result) {
-                        return Some(Fault {
-                            message: format!(
-                                "the branches of `{caller}` return different values: {one} and {other}"
-                            ),
-                            help: "return the same structure, dtype and shape from all branches",
-                            at,
-                        });
-                    }
-                }
+            if let Some((one, other)) = results.iter().find_map(|known| known.difference(&result)) {
+                return Some(Fault {
+                    message: format!("the branches of `{caller}` return different values: {one} and {other}"),
+                    help: "return the same structure, dtype and shape from all branches",
+                    at,
+                });
             }
+            results.push(result);
         }
         None
     }

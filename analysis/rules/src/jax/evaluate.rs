@@ -329,6 +329,16 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             })
     }
 
+    /// Returns an expression, or the value of the variable that it names, with its scope. `None` if the variable may
+    /// have another value, or if a method call changes it.
+    pub(super) fn unchanged(&self, scope: ScopeId, expression: &'a Expr) -> Option<(&'a Expr, ScopeId)> {
+        let Expr::Name(name) = expression else { return Some((expression, scope)) };
+        match self.program.lookup(scope, &name.id, name.start())? {
+            (Bound::Value(value), owner) if !self.is_changed(owner, &name.id) => Some((value, owner)),
+            _ => None,
+        }
+    }
+
     /// Returns whether a method call changes the object of a variable: `branches.append(f)`.
     pub(super) fn is_changed(&self, owner: ScopeId, name: &'a str) -> bool {
         let changed = self.changed.get_or_init(|| {

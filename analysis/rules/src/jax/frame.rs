@@ -169,7 +169,9 @@ impl<'a> Frame<'_, '_, 'a> {
                         Value::Leaf(leaf)
                     }
                     (Value::Leaf(leaf), "T" | "mT") => {
-                        Value::Leaf(Leaf { shape: None, extent: None, ..leaf })
+                        let shape = leaf.shape.filter(|shape| shape.len() == 2);
+                        let shape = shape.map(|shape| shape.into_iter().rev().collect());
+                        Value::Leaf(Leaf { shape, extent: None, ..leaf })
                     }
                     (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
                     (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),

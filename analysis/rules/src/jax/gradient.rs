@@ -7,9 +7,11 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
+use super::modules::Modules;
 use super::reverse_mode;
 use super::transformed::{self, Transformed, is_false};
 use super::{Fault, is_of_interest};
+use crate::sources::Contexts;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;
 
@@ -62,7 +64,9 @@ declare_rule! {
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
-    let evaluator = Evaluator::new(ctx, program);
+    let contexts = Contexts::of(ctx);
+    let modules = Modules::of(&contexts);
+    let evaluator = Evaluator::in_project(ctx, program, &modules);
     let mut reported = Vec::new();
     for transformed in transformed::all(ctx, program) {
         let name = transformed.name.as_str();

@@ -6,7 +6,7 @@ use super::abstract_value::{DType, Extent, Leaf, Value, binary, broadcast, promo
 use super::frame::{Environment, Frame};
 use super::kinds;
 use ag_index::callbacks::argument;
-use ag_syntax::expressions::{natural, sequence};
+use ag_syntax::expressions::{integer, natural, sequence};
 
 /// The default dtype of arrays of floating-point numbers.
 const FLOAT: Option<(DType, bool)> = Some((DType::Float32, false));
@@ -35,8 +35,11 @@ impl<'a> Frame<'_, '_, 'a> {
                 let method = self.attribute_of(&object, &method.attr);
                 return self.apply(&method, &call.arguments, environment);
             }
-            // Only arrays have this method.
+            // Only arrays have these methods.
             Value::Unknown if method.attr.as_str() == "astype" => Leaf::default(),
+            Value::Unknown if matches!(method.attr.as_str(), "std" | "var") => {
+                return Value::array(Some(DType::Inexact), false, None);
+            }
             _ => return Value::Unknown,
         };
         let whole = call.arguments.is_empty();
@@ -46,7 +49,7 @@ impl<'a> Frame<'_, '_, 'a> {
                 Value::array(dtype, false, leaf.shape)
             }
             "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin" => {
-                reduction(method.attr.as_str(), &leaf, whole)
+                reduction(method.attr.as_str(), &leaf, reduced(call, 0, &leaf))
             }
             "copy" if whole => Value::Leaf(leaf),
             "reshape" | "ravel" | "flatten" | "squeeze" | "transpose" => {
@@ -116,9 +119,14 @@ impl<'a> Frame<'_, '_, 'a> {
             ("jax.numpy", "add" | "multiply" | "subtract" | "maximum" | "minimum") => {
                 library_call.binary((0, "x1"), (1, "x2"))
             }
+            ("jax.numpy", "matmul") => match (library_call.value(0, "a"), library_call.value(1, "b")) {
+                (Some(left), Some(right)) => binary(&left, Operator::MatMult, &right),
+                _ => Value::Unknown,
+            },
             ("jax.numpy", "where") => library_call.choice(),
             ("jax.numpy", "sum" | "prod" | "max" | "min" | "mean" | "any" | "all" | "argmax" | "argmin") => {
-                reduction(function, &library_call.first().unwrap_or_default(), library_call.has_arguments(1))
+                let leaf = library_call.first().unwrap_or_default();
+                reduction(function, &leaf, reduced(call, 1, &leaf))
             }
             ("jax.numpy", "pad") => library_call.pad(),
             ("jax.numpy", "append") => library_call.append(),
@@ -135,6 +143,20 @@ impl<'a> Frame<'_, '_, 'a> {
                     }
                     _ => Value::Unknown,
                 }
+            }
+            ("jax.numpy" | "numpy", "eye" | "identity") => {
+                library_call.square(if function == "eye" { 3 } else { 1 })
+            }
+            ("jax.numpy.linalg", "inv" | "pinv" | "cholesky") => match library_call.first() {
+                Some(leaf) if leaf.shape.is_some() => library_call.inexact(),
+                _ => Value::array(Some(DType::Inexact), false, None),
+            },
+            ("jax.numpy.linalg", "solve") => {
+                let shape = library_call.value(1, "b").and_then(|value| value.leaf()?.shape.clone());
+                Value::array(Some(DType::Inexact), false, shape)
+            }
+            ("jax.nn", "one_hot") => {
+                Value::Leaf(Leaf { dtype: library_call.dtype(2, FLOAT), ..Leaf::default() })
             }
             ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
             ("jax.random", "normal" | "uniform") => match library_call.argument(1, "shape") {
@@ -159,6 +181,39 @@ impl<'a> Frame<'_, '_, 'a> {
             other => sequence(other).unwrap_or(std::slice::from_ref(other)).iter().map(natural).collect(),
         }
     }
+}
+
+/// Returns the shape of the result of `x.sum(axis)` or `jnp.sum(x, axis)`. `position` is that of the axis.
+fn reduced(call: &ast::ExprCall, position: usize, leaf: &Leaf) -> Option<Vec<u64>> {
+    let arguments = &call.arguments;
+    let is_known = |keyword: &ast::Keyword| {
+        keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "axis" | "keepdims" | "dtype"))
+    };
+    if arguments.args.len() > position + 1 || !arguments.keywords.iter().all(is_known) {
+        return None;
+    }
+    let keeps = match arguments.find_keyword("keepdims").map(|keyword| &keyword.value) {
+        None => false,
+        Some(Expr::BooleanLiteral(literal)) => literal.value,
+        Some(_) => return None,
+    };
+    let axis = argument(call, position, "axis").filter(|axis| !axis.is_none_literal_expr());
+    let Some(axis) = axis else {
+        return if keeps { leaf.shape.as_ref().map(|shape| vec![1; shape.len()]) } else { Some(Vec::new()) };
+    };
+    let shape = leaf.shape.as_ref()?;
+    let position = |axis: &Expr| {
+        let axis = integer(axis)?;
+        let from_end = axis.checked_add(i64::try_from(shape.len()).ok()?)?;
+        usize::try_from(if axis < 0 { from_end } else { axis }).ok().filter(|axis| *axis < shape.len())
+    };
+    let axes = sequence(axis).unwrap_or(std::slice::from_ref(axis)).iter().map(position);
+    let axes: Vec<usize> = axes.collect::<Option<_>>()?;
+    let dimensions = shape.iter().enumerate().filter_map(|(at, size)| match axes.contains(&at) {
+        true => keeps.then_some(1),
+        false => Some(*size),
+    });
+    Some(dimensions.collect())
 }
 
 /// A call of a function of JAX or NumPy, without starred arguments.
@@ -207,6 +262,18 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     fn filled(&self, shape: usize, dtype: usize, default: Option<(DType, bool)>) -> Value {
         let shape = self.argument(shape, "shape").and_then(|shape| self.frame.shape(shape, self.environment));
         Value::Leaf(Leaf { dtype: self.dtype(dtype, default), shape, ..Leaf::default() })
+    }
+
+    /// `jnp.eye(n)`, `jnp.eye(n, m)`
+    fn square(&self, dtype: usize) -> Value {
+        let size = |argument: Option<&Expr>| argument.and_then(natural);
+        let rows = size(self.argument(0, "N").or_else(|| self.argument(0, "n")));
+        let columns = match self.argument(1, "M").filter(|it| dtype > 1 && !it.is_none_literal_expr()) {
+            Some(columns) => size(Some(columns)),
+            None => rows,
+        };
+        let shape = rows.zip(columns).map(|(rows, columns)| vec![rows, columns]);
+        Value::Leaf(Leaf { dtype: self.dtype(dtype, FLOAT), shape, ..Leaf::default() })
     }
 
     /// `jnp.full(shape, fill_value, dtype)`

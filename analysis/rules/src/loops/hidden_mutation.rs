@@ -2,18 +2,20 @@
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprAttribute, ExprCall, Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::carried::{StagedLoop, staged_loops};
+use super::mutation::container_class;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
     /// Reports calls, in a staged loop, of functions that update a `nonlocal` or `global` name, or an attribute of
-    /// their object, by `+=`.
+    /// their object, by `+=`. Also reports calls of methods that append a Tensor to a list of their object.
     ///
     /// ## Why is this bad?
     /// A staged loop carries the variables that its own body assigns. It ignores assignments in the functions
@@ -118,7 +120,33 @@ fn updates_of_callee(ctx: &FunctionContext, call: &ExprCall) -> Option<Vec<QName
     let callee = ctx.callee(call)?.def();
     let receiver = call.func.as_attribute_expr().and_then(|attribute| QName::from_expr(&attribute.value));
     let own = callee.parameters.args.first().map(|parameter| &parameter.parameter.name.id);
-    Some(updates(callee, receiver.as_ref().zip(own)))
+    let mut found = updates(callee, receiver.as_ref().zip(own));
+    if let Some((receiver, own)) = receiver.as_ref().zip(own)
+        && let Some((callee, _)) = ctx.callee_context(call)
+    {
+        found.extend(appends(&callee, own).filter_map(|list| receiver.attribute(&list.attr.id)));
+    }
+    Some(found)
+}
+
+/// Returns the lists of its object to which a method always appends a Tensor: `self.rows` in `self.rows.append(x)`.
+fn appends<'a>(callee: &FunctionContext<'a>, own: &Name) -> impl Iterator<Item = &'a ExprAttribute> {
+    callee.def().body.iter().filter_map(move |statement| {
+        let call = statement.as_expr_stmt()?.value.as_call_expr()?;
+        let method = call.func.as_attribute_expr()?;
+        let list = method.value.as_attribute_expr()?;
+        let is_tensor = |value: &Expr| {
+            sequence(value)
+                .unwrap_or(std::slice::from_ref(value))
+                .iter()
+                .any(|element| callee.fact(element).may_be_tensor())
+        };
+        let appends = matches!(method.attr.as_str(), "append" | "appendleft" | "extend" | "insert")
+            && list.value.as_name_expr().is_some_and(|name| name.id == *own)
+            && container_class(callee, &method.value) == Some("list")
+            && call.arguments.args.iter().any(is_tensor);
+        appends.then_some(list)
+    })
 }
 
 /// Returns the names that a function updates from their previous values: an outer `n` in `n += 1`, or `self.n`.

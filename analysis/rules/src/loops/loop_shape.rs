@@ -1,5 +1,6 @@
 //! AG205: a loop-carried variable that changes its shape.
 
+use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
 use super::carried::{StagedLoop, staged_loops};
@@ -116,16 +117,24 @@ fn check_variable(staged: &StagedLoop, name: &QName) {
     }
 }
 
+/// Returns how a definition enlarges the variable.
+fn growth(ctx: &FunctionContext, name: &QName, definition: &Def, value: Option<&Expr>) -> Option<Growth> {
+    match value {
+        Some(value) => shapes::growth(ctx, name, value),
+        None => shapes::growth_of_unpacked(ctx, name, definition),
+    }
+}
+
 fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, definition: &Def) {
     let ctx = staged.ctx;
-    let Some(value) = ctx.value_of(definition) else { return };
+    let value = ctx.value_of(definition);
     let report = |message: String| {
         ctx.report(&LOOP_SHAPE, staged.head(), message)
             .label(ctx.span(definition.range), format!("`{name}` gets its new shape here"))
             .why(staged.construct.why.clone())
             .help("declare the shape with `tf.autograph.experimental.set_loop_options(shape_invariants=…)`")
     };
-    match (shapes::growth(ctx, name, value), entry) {
+    match (growth(ctx, name, definition, value), entry) {
         (Some(growth), Some(shape)) => {
             let report = report(format!(
                 "`{name}` has shape {} before this staged loop and a larger one after an iteration",
@@ -147,7 +156,7 @@ fn check_iteration(staged: &StagedLoop, name: &QName, entry: Option<&Shape>, def
             .emit();
         }
         (None, Some(shape)) => {
-            let after = shapes::of(ctx, value, Some((name, shape)));
+            let after = value.and_then(|value| shapes::of(ctx, value, Some((name, shape))));
             if let Some(after) = after.filter(|after| after != shape) {
                 report(format!(
                     "`{name}` has shape {} before this staged loop and {} after an iteration",

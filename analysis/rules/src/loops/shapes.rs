@@ -1,10 +1,13 @@
 //! Shapes that literals in a function determine.
 
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::carried::StagedLoop;
 use crate::FunctionContext;
+use ag_flow::{Def, DefKind};
 use ag_index::facts::Alternative;
+use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
 
 /// The maximum depth of nested computations. Deeper shapes are unknown.
@@ -140,12 +143,32 @@ pub(crate) enum Growth {
 }
 
 pub(crate) fn growth(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
-    growth_of_operation(ctx, name, value).or_else(|| growth_of_helper(ctx, name, value))
+    growth_of_operation(ctx, name, value).or_else(|| growth_of_helper(ctx, name, value, None))
+}
+
+/// Returns how a definition that unpacks the result of a function of the project enlarges the variable:
+/// `tokens, scores = extend(tokens, scores)`.
+pub(super) fn growth_of_unpacked(ctx: &FunctionContext, name: &QName, definition: &Def) -> Option<Growth> {
+    let mut assignments = ctx.statements().into_iter().filter_map(Stmt::as_assign_stmt);
+    let assign = assignments.find(|assign| assign.range().contains_range(definition.range))?;
+    let [target] = assign.targets.as_slice() else { return None };
+    let targets = sequence(target)?;
+    let element = targets.iter().position(|target| target.range() == definition.range)?;
+    let is_plain = !targets.iter().any(Expr::is_starred_expr);
+    is_plain.then(|| growth_of_helper(ctx, name, &assign.value, Some((element, targets.len())))).flatten()
 }
 
 /// Returns how a function of the project enlarges its argument: `push(tokens, token)` for
-/// `def push(tokens, token): return tf.concat([tokens, token], 0)`. The `return` is its only statement.
-fn growth_of_helper(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {
+/// `def push(tokens, token): return tf.concat([tokens, token], 0)`. `element` is the position of the result in the
+/// tuple that the function returns, and the number of elements.
+///
+/// The last statement must be the only `return`. It returns the larger Tensor, or a variable with this Tensor.
+fn growth_of_helper(
+    ctx: &FunctionContext,
+    name: &QName,
+    value: &Expr,
+    element: Option<(usize, usize)>,
+) -> Option<Growth> {
     let call = value.as_call_expr()?;
     let mut arguments = call.arguments.args.iter();
     let position = arguments.position(|argument| QName::from_expr(argument).as_ref() == Some(name))?;
@@ -154,9 +177,29 @@ fn growth_of_helper(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option
     }
     let (helper, bound) = ctx.callee_context(call)?;
     let parameter = helper.def().parameters.iter().nth(position + usize::from(bound))?;
-    let [statement] = helper.def().body.as_slice() else { return None };
-    let returned = statement.as_return_stmt()?.value.as_deref()?;
-    growth_of_operation(&helper, &QName::simple(parameter.name().id.clone()), returned)
+    if helper.statements().into_iter().filter(|statement| statement.is_return_stmt()).count() != 1 {
+        return None;
+    }
+    let mut returned = helper.def().body.last()?.as_return_stmt()?.value.as_deref()?;
+    if let Some((position, count)) = element {
+        returned = returned.as_tuple_expr().filter(|tuple| tuple.elts.len() == count)?.elts.get(position)?;
+    }
+    let parameter = QName::simple(parameter.name().id.clone());
+    let mut value = returned;
+    if let Expr::Name(variable) = returned {
+        let definitions = helper.flow.definitions_of(variable.range(), &QName::from(&variable.id));
+        let [definition] = definitions.as_slice() else { return None };
+        value = helper.value_of(definition).filter(|_| definition.kind == DefKind::Assign)?;
+    }
+    // The variable may have the name of the parameter: `tokens = tf.concat([tokens, token], 0)`.
+    let reads = helper.expressions().into_iter().filter(|read| {
+        value.range().contains_range(read.range()) && QName::from_expr(read).as_ref() == Some(&parameter)
+    });
+    let is_given = reads.into_iter().all(|read| {
+        let definitions = helper.flow.definitions_of(read.range(), &parameter);
+        definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)))
+    });
+    is_given.then(|| growth_of_operation(&helper, &parameter, value)).flatten()
 }
 
 fn growth_of_operation(ctx: &FunctionContext, name: &QName, value: &Expr) -> Option<Growth> {

@@ -1,7 +1,8 @@
 //! AG307: a symbolic Tensor passed to a library that needs its value.
 
 use ruff_python_ast::{
-    Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprName, ExprSubscript, Operator, Stmt,
+    Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprList, ExprName, ExprSubscript, ExprTuple,
+    Operator, Stmt,
 };
 use ruff_text_size::Ranged;
 
@@ -125,6 +126,8 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
     let Some(function) = ctx.resolve(&call.func) else { return };
     let library = match function.split('.').collect::<Vec<_>>().as_slice() {
         ["numpy", "linalg", _] | ["numpy", _] if !ACCEPT_TENSORS.contains(&function.as_str()) => "NumPy",
+        // `np.add.at(counts, labels, 1)`
+        ["numpy", _, "accumulate" | "at" | "outer" | "reduce" | "reduceat"] => "NumPy",
         ["math", _] => "`math`",
         ["os", "path", _] => "`os.path`",
         ["pathlib", _] => "`pathlib`",
@@ -133,7 +136,9 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         _ => return,
     };
     let holds_tensor = |argument: &&Expr| match argument {
-        Expr::List(list) => list.elts.iter().any(|element| ctx.fact(element).is_tensor()),
+        Expr::List(ExprList { elts, .. }) | Expr::Tuple(ExprTuple { elts, .. }) => {
+            elts.iter().any(|element| ctx.fact(element).is_tensor())
+        }
         Expr::Name(name) if is_list_of_tensors(ctx, name) => true,
         argument => {
             let needs_text = !matches!(library, "NumPy" | "`math`");

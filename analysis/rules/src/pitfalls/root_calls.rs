@@ -1,4 +1,5 @@
-//! Determines whether each trace of a `tf.function` evaluates the calls that lead from it to another function.
+//! Determines whether each trace of a `tf.function`, or each call of a layer, evaluates the calls that lead from it to
+//! another function.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -17,6 +18,20 @@ use ag_syntax::expressions;
 /// if a trace may skip one of them. `Repeatedly` means that one of these calls is in a loop, which may have no
 /// iterations: `for layer in self.layers: x = layer(x)`.
 pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Evaluated> {
+    in_every_call(ctx, &|root, _| root == RootKind::Function)
+}
+
+/// Returns how certainly each call of a Keras layer evaluates the calls that lead from its method `call` to this
+/// function, in the same form. Keras calls `build` once.
+pub(super) fn in_every_call_of_layer(ctx: &FunctionContext) -> Option<Evaluated> {
+    if ctx.root().is_some() || ctx.def().name.as_str() == "build" {
+        return None;
+    }
+    in_every_call(ctx, &|root, name| root == RootKind::KerasMethod && name == "call")
+}
+
+/// `is_root`: whether a root of this kind and name is traced as a whole.
+fn in_every_call(ctx: &FunctionContext, is_root: &dyn Fn(RootKind, &str) -> bool) -> Option<Evaluated> {
     if is_wrapped(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone())) {
         return None;
     }
@@ -29,7 +44,7 @@ pub(super) fn in_every_trace(ctx: &FunctionContext) -> Option<Evaluated> {
         }
         evaluated = evaluated.max(evaluates(&def.body, call.range)?);
         match call.stage.map(|stage| stage.root) {
-            Some(Some(root)) => return (root == RootKind::Function).then_some(evaluated),
+            Some(Some(root)) => return is_root(root, &def.name).then_some(evaluated),
             Some(None) if !is_wrapped(ctx.db, call.function) => {}
             _ => return None,
         }

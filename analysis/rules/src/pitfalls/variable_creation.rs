@@ -18,7 +18,7 @@ declare_rule! {
     ///
     /// - in a `tf.function`, or in a function that it always calls: `tf.Variable(…)`, optimizers and metrics of Keras,
     ///   and layers that are created and called
-    /// - in the method `call` of a Keras layer, which `fit` traces: `tf.Variable(…)`
+    /// - in the method `call` of a Keras layer, which `fit` traces, or in a method that it always calls: `tf.Variable(…)`
     ///
     /// The finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop that may
     /// have no iterations.
@@ -70,7 +70,8 @@ fn check(ctx: &FunctionContext) {
     let name = ctx.def().name.as_str();
     let in_every_trace = match ctx.dialect() {
         Dialect::Keras => {
-            (ctx.root() == Some(RootKind::KerasMethod) && name == "call").then_some(Evaluated::Always)
+            let is_call = ctx.root() == Some(RootKind::KerasMethod) && name == "call";
+            if is_call { Some(Evaluated::Always) } else { root_calls::in_every_call_of_layer(ctx) }
         }
         _ if ctx.root() == Some(RootKind::Function) => Some(Evaluated::Always),
         // Keras calls `build` once.

@@ -37,11 +37,11 @@ pub(super) mod trace_constant;
 mod value_sizes;
 pub(super) mod vmap;
 
-use ruff_python_ast::{Expr, UnaryOp};
+use ruff_python_ast::{CmpOp, Expr, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::classes::declares_attribute;
+use super::classes::{declares_attribute, registers_buffer};
 use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity};
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
@@ -51,6 +51,13 @@ use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 use ag_staging::host_numbers::HostNumbers;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
+use ag_syntax::qname::QName;
+
+/// The maximum length of a chain of assignments that is followed back.
+const MAX_STEPS: usize = 4;
+
+/// Methods that reduce a Tensor to one element.
+const REDUCTIONS: [&str; 8] = ["all", "any", "max", "mean", "min", "norm", "prod", "sum"];
 
 /// Returns whether torch.compile traces the function. It inserts graph breaks where it cannot trace.
 fn compiles(ctx: &FunctionContext) -> bool {
@@ -89,6 +96,9 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
     let origin = tracing::origin(ctx, decision.test);
     let severity = match origin {
         _ if is_undeclared(ctx, decision.test) => Severity::Info,
+        _ if ctx.fact(decision.test).unknown && is_of_buffer(ctx, decision.test, MAX_STEPS) => {
+            certain.min(Severity::Warning)
+        }
         // An attribute of a module whose type is unknown is usually a parameter or buffer.
         Origin::Outside if ctx.fact(decision.test).unknown => certain.min(Severity::Warning),
         _ if ctx.fact(decision.test).unknown => Severity::Info,
@@ -100,6 +110,36 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
         Certainty::Always => severity,
         Certainty::UnlessShortCircuited => severity.min(short_circuited_severity(ctx)),
         Certainty::Sometimes => Severity::Info,
+    }
+}
+
+/// Returns whether a value is computed from a buffer that this file registers. The base class `Module` declares
+/// buffers as a Tensor or any other value.
+fn is_of_buffer(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
+    match value {
+        Expr::UnaryOp(operation) => is_of_buffer(ctx, &operation.operand, steps),
+        Expr::Compare(compare) => {
+            is_of_buffer(ctx, &compare.left, steps)
+                && !matches!(*compare.ops, [CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..])
+        }
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                REDUCTIONS.contains(&method.attr.as_str()) && is_of_buffer(ctx, &method.value, steps)
+            }
+            _ => false,
+        },
+        Expr::Name(name) if steps > 0 => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return false };
+            ctx.value_of(definition).is_some_and(|value| is_of_buffer(ctx, value, steps - 1))
+        }
+        Expr::Attribute(attribute) => {
+            let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
+            let is_own =
+                attribute.value.as_name_expr().zip(receiver).is_some_and(|(it, own)| it.id == own.name);
+            is_own && registers_buffer(ctx.db, ctx.document, attribute.attr.id.clone())
+        }
+        _ => false,
     }
 }
 
@@ -176,8 +216,25 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
             continue;
         }
         let Some(test) = node.test().filter(|_| construct.kind != ConstructKind::For) else { continue };
-        if let Some(number) = numbers.find(test) {
+        if let Some(number) = numbers.find(test).or_else(|| decided_by_callee(ctx, test)) {
             found.push(NumberDecision { test, what: tracing::noun_phrase(construct.kind), number });
+        }
+    }
+    // `set(x.tolist())`: Python compares the elements.
+    for expression in ctx.expressions() {
+        if let Expr::Call(call) = expression
+            && matches!(ctx.builtin(&call.func), Some("set" | "frozenset" | "sorted"))
+            && let Some(Expr::Call(list)) = call.arguments.args.first()
+            && let Expr::Attribute(method) = &*list.func
+            && method.attr.as_str() == "tolist"
+            && tracing::is_tensor(ctx, &method.value)
+            && !handles_tracing(ctx, expression.range())
+        {
+            found.push(NumberDecision {
+                test: expression,
+                what: "a comparison",
+                number: &call.arguments.args[0],
+            });
         }
     }
     // `table[x.argmax().item()]`: Python selects the element. `torch.export` has a rule of its own for this.
@@ -198,6 +255,23 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
         }
     }
     found
+}
+
+/// Returns the call of a function of the project in a test, if a number that is read from a Tensor decides the result:
+/// `if finished(token):` for `def finished(token): return token.item() == 0`.
+fn decided_by_callee<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
+    match test {
+        Expr::UnaryOp(operation) => decided_by_callee(ctx, &operation.operand),
+        Expr::Call(call) => {
+            let (callee, _) = ctx.callee_context(call)?;
+            let mut returned = callee.statements().into_iter().filter_map(|it| it.as_return_stmt());
+            let value = returned.next()?.value.as_deref()?;
+            let fact = |expression: &Expr| Some(callee.fact(expression));
+            let numbers = HostNumbers { def: callee.def(), flow: callee.flow, fact: &fact };
+            (returned.next().is_none() && numbers.find(value).is_some()).then_some(test)
+        }
+        _ => None,
+    }
 }
 
 /// Returns whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for

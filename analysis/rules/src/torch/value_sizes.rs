@@ -163,6 +163,9 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
             let value = definition.value.filter(|_| definition.kind == DefKind::Assign)?;
             rows(ctx, ctx.expression_at(value)?, steps)
         }
+        Expr::Call(call) if let Some((callee, _)) = ctx.callee_context(call) => {
+            returns_selection(&callee, steps).then_some(tensor)
+        }
         Expr::Call(call) => {
             let method = call.func.as_attribute_expr().filter(|_| ctx.resolve(&call.func).is_none())?;
             let keeps = match (method.attr.as_str(), &*call.arguments.args) {
@@ -185,6 +188,13 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
         },
         _ => None,
     }
+}
+
+/// Returns whether the function has one `return`, and its result is a Tensor whose number of rows depends on values.
+fn returns_selection(callee: &FunctionContext, steps: usize) -> bool {
+    let mut returned = callee.statements().into_iter().filter_map(|statement| statement.as_return_stmt());
+    let value = returned.next().and_then(|statement| statement.value.as_deref());
+    value.is_some_and(|value| rows(callee, value, steps).is_some()) && returned.next().is_none()
 }
 
 /// Returns whether the first dimension of an operation's result depends on values. The first dimension of `x[:, mask]`

@@ -1,10 +1,11 @@
 //! The arguments of calls through values: the callee is a variable, field or element, not the name of a function. If
-//! only one function flows to such a call, and the call passes Tensors, the parameters of the function are Tensors.
+//! such a call passes Tensors, the parameters of the function are Tensors. Several functions may flow to the call; then
+//! this holds for those that only staged code calls, if they accept the arguments.
 //!
 //! ```python
 //! class Policy:
 //!     def __call__(self, weights, x):
-//!         return self.activation(weights @ x)     # `relu(x)`, if `activation` is always `relu`
+//!         return self.activation(weights @ x)     # `relu(x)` and `tanh(x)`, if `activation` is one of them
 //! ```
 
 use ag_db::Db;
@@ -12,12 +13,13 @@ use ag_index::answers::{ArgumentSlot, ScopeTypes};
 use ag_index::assumed::AssumedType;
 use ag_index::facts::TensorKind;
 use ag_index::ids::{Code, ParameterIndex};
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::{DefaultValue, FunctionId, ParameterKind, Signature, function_ast};
 use ag_index::oracle::Scope;
 use ag_syntax::expressions;
-use ruff_python_ast::Expr;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{Arguments, Expr};
 
-use super::parameters::{parameter_at, tensor_of};
+use super::parameters::{parameter_at, takes_receiver, tensor_of};
 use super::{Answers, Cause, Contribution, Fixpoint};
 use crate::value_flow::PossibleCalls;
 
@@ -66,7 +68,7 @@ impl Fixpoint {
         let Some(entry) = self.index(db, scope).function(scope.code) else { return passed };
         let function = FunctionId::new(db, self.document(scope), entry.path.clone());
         let Some(ast) = function_ast(db, function).as_ref() else { return passed };
-        for call in calls.filter(|call| call.is_sole_callee) {
+        for call in calls.filter(|call| call.is_sole_callee || self.only_staged.contains(&call.callee)) {
             let Some(code @ Code::Function(_)) = call.callee.function() else { continue };
             let callee = Scope { document: call.callee.document, code };
             let (Some(signature), Some((_, range))) =
@@ -82,6 +84,13 @@ impl Fixpoint {
             if node.arguments.args.iter().any(Expr::is_starred_expr) {
                 continue;
             }
+            let bound = match call.is_sole_callee {
+                true => usize::from(call.bound),
+                false => usize::from(takes_receiver(self.index(db, callee), callee)),
+            };
+            if !call.is_sole_callee && !accepts(signature, bound, &node.arguments) {
+                continue;
+            }
             let positional = node.arguments.args.iter().zip(0..);
             let positional = positional.map(|(value, position)| (ArgumentSlot::Position(position), value));
             let keywords = node.arguments.keywords.iter().filter_map(|keyword| {
@@ -91,10 +100,11 @@ impl Fixpoint {
                 let fact = expressions::id(value).and_then(|id| types.facts.get(id));
                 let is_tensor = fact.is_some_and(|fact| {
                     let fact = fact.in_dialect(staged.dialect);
+                    // In `for step in self.steps: x = step(x)`, the results of most steps are unknown.
                     matches!(fact.tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
-                        && !fact.unknown
+                        && (!fact.unknown || !call.is_sole_callee)
                 });
-                let parameter = parameter_at(signature, usize::from(call.bound), &slot);
+                let parameter = parameter_at(signature, bound, &slot);
                 if let Some(parameter) = parameter.filter(|_| is_tensor) {
                     let location = self.index(db, scope).location(scope.code, range);
                     let contribution = Contribution {
@@ -110,4 +120,25 @@ impl Fixpoint {
         }
         passed
     }
+}
+
+/// Returns whether the arguments of a call are those that a function needs: each has a parameter, and each parameter
+/// without a default has an argument.
+fn accepts(signature: &Signature, bound: usize, arguments: &Arguments) -> bool {
+    let is_named = |name: &Name| {
+        arguments.keywords.iter().any(|keyword| keyword.arg.as_ref().is_none_or(|given| given.id == *name))
+    };
+    let positional = signature.parameters.iter().skip(bound).filter(|parameter| {
+        matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Positional)
+    });
+    let takes_more = signature.parameters.iter().any(|parameter| parameter.kind == ParameterKind::VarArgs);
+    (takes_more || arguments.args.len() <= positional.clone().count())
+        && positional
+            .skip(arguments.args.len())
+            .all(|parameter| parameter.default != DefaultValue::Absent || is_named(&parameter.name))
+        && arguments
+            .keywords
+            .iter()
+            .filter_map(|keyword| keyword.arg.as_ref())
+            .all(|name| parameter_at(signature, bound, &ArgumentSlot::Keyword(name.id.clone())).is_some())
 }

@@ -276,8 +276,11 @@ impl Solver<'_> {
         let all =
             call.positional.iter().copied().flatten().chain(keywords).chain(call.mappings.iter().copied());
         let starred = call.starred.map(|(_, node)| node);
+        // `Transformed(init, apply)`, `TrainState.create(apply_fn=apply)`
+        let created = name.strip_suffix(".create");
+        let class = created.map_or(last, |class| class.rsplit('.').next().unwrap_or(class));
         let carries = HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix))
-            || last.starts_with(|first: char| first.is_uppercase());
+            || class.starts_with(|first: char| first.is_uppercase());
         let holds = match () {
             () if HOLD_NOTHING.iter().any(|prefix| name.starts_with(prefix))
                 || CALL_WITH_ELEMENTS.contains(&last) =>
@@ -288,8 +291,10 @@ impl Solver<'_> {
             () if call.positional.len() == 1 => HeldArguments::Functions,
             () => HeldArguments::Nothing,
         };
-        let is_object =
-            holds != HeldArguments::Nothing && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
+        // The attributes of an object that `create` returns are its arguments.
+        let is_object = holds != HeldArguments::Nothing
+            && created.is_none()
+            && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
         for node in all.chain(starred) {
             let from = self.cell(document, node);
             if is_object {

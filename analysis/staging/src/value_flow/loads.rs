@@ -17,9 +17,11 @@ const MUTATORS: [&str; 7] = ["append", "extend", "insert", "add", "update", "set
 /// Methods of containers whose results are elements of the container, or contain them.
 const READERS: [&str; 8] = ["items", "values", "get", "pop", "popitem", "copy", "popleft", "keys"];
 
-/// Attributes of staged and transformed functions that are functions themselves: `jax.jit(f).lower`.
-const FUNCTION_ATTRIBUTES: [&str; 10] = [
+/// Attributes of staged and transformed functions, and of objects that hold a function, that are functions themselves:
+/// `jax.jit(f).lower`, `TrainState.create(apply_fn=f).apply_fn`.
+const FUNCTION_ATTRIBUTES: [&str; 11] = [
     "apply",
+    "apply_fn",
     "init",
     "lower",
     "trace",
@@ -77,6 +79,12 @@ impl Solver<'_> {
                 }
                 if self.instance_of(class) == value {
                     self.load_overrides(class, false, name, to, site);
+                }
+                // `model.apply(variables, x)` of a Flax module calls `model(x)`: the variables take the place of `self`.
+                if self.names[name as usize] == "apply" && self.hierarchy.is_flax_module(class) {
+                    let call = self.name_id("__call__");
+                    let method = self.class_attribute(class, call);
+                    method.into_iter().for_each(|method| self.edge(method, to));
                 }
                 let attribute = self.class_attribute(class, name);
                 if let Some(attribute) = attribute {
