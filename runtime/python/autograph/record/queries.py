@@ -31,8 +31,8 @@ def called_for_effects(region):
     return {op.number for op in effects if not (op.is_pure or op.prints)}
 
 
-def without_effects(region, value, undone):
-    """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if the
+def without_effects(region, values, undone):
+    """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if a
     value depends on an effect. Calls of the Python functions in `undone` do not count as effects, because the caller
     undoes them."""
     kept, affected = [], set()
@@ -44,7 +44,7 @@ def without_effects(region, value, undone):
             affected.update(node.outputs)
         else:
             kept.append(node)
-    return None if value in affected else kept
+    return None if affected.intersection(values) else kept
 
 
 def _nodes_of(node):
