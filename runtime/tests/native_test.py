@@ -284,6 +284,23 @@ def test_selected_elements_are_those_of_torch(x):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("shape", [(4, 7), (3, 20, 20), (2, 3, 5, 33), (6, 1, 16), (1, 9, 1)])
+def test_extreme_elements_along_any_dimension_are_those_of_torch(dtype, shape):
+    @ag.function
+    def extremes(x):
+        dims = range(-x.dim(), 0)
+        return [(x.max(dim), x.min(dim, keepdim=True), x.argmax(dim), x.argmin(dim)) for dim in dims]
+
+    x = torch.randint(-3, 3, shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+    others = [x.transpose(0, -1)]
+    if dtype.is_floating_point:
+        others += [x.masked_fill(x == 2, math.nan), x.masked_fill(x == 2, math.inf), torch.full_like(x, -math.inf)]
+    for each in [x, *others]:
+        for found, expected in zip(pytree.tree_leaves(extremes(each)), pytree.tree_leaves(extremes.python_function(each))):
+            assert torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 10, 15, 32])
 def test_equal_elements_are_selected_in_the_order_of_torch(dtype, count):
     generator = torch.Generator().manual_seed(count)

@@ -19,6 +19,8 @@ pub(crate) struct Selection {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) selected: usize,
+    /// The distance of the elements of a row. The kernels of this file require 1.
+    pub(crate) inner: usize,
     pub(crate) ties: Ties,
 }
 

@@ -5,6 +5,7 @@ use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
+use crate::kernels::extreme;
 use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection, Ties};
 use crate::program::Step;
 use crate::view::View;
@@ -57,20 +58,19 @@ impl Lowering<'_> {
         values: Option<Value>,
         indices: Value,
     ) -> Option<()> {
-        let mut a = self.tensor(a)?;
-        let mut columns = a.count();
+        let a = self.tensor(a)?;
+        let (mut columns, mut inner) = (a.count(), 1);
         if let Some(dim) = dim {
             let dim = dimension(dim, a.rank())?;
             columns = a.sizes[dim];
-            // The kernel selects along the last dimension, so `dim` is moved to the end of the operand. The result is
-            // not moved back, so `dim` must already be the last dimension, or have size 1 in the result.
-            (selected == 1 || dim + 1 == a.rank()).then_some(())?;
-            let (size, stride) = (a.sizes.remove(dim), a.strides.remove(dim));
-            a.sizes.push(size);
-            a.strides.push(stride);
+            inner = a.sizes[dim + 1..].iter().product();
         }
         (1..=columns.min(MAX_SELECTED)).contains(&selected).then_some(())?;
-        let kernel = selection::kernel(a.element, is_largest)?;
+        let kernel = match (inner, selected) {
+            (1, _) => selection::kernel(a.element, is_largest)?,
+            (_, 1) => extreme::kernel(a.element, is_largest)?,
+            _ => return None,
+        };
         let rows = a.count() / columns;
         let a = self.as_contiguous(&a)?;
         let (value_places, index_places) = (
@@ -78,7 +78,7 @@ impl Lowering<'_> {
             self.result_of(Some(indices), Element::I64, rows * selected)?,
         );
         let ties = if is_topk { Ties::of_topk(columns, selected) } else { Ties::LowerIndex };
-        let selection = Selection { kernel, rows, columns, selected, ties };
+        let selection = Selection { kernel, rows, columns, selected, inner, ties };
         self.program.selections.push(selection);
         let selection = (self.program.selections.len() - 1) as u32;
         let outs = [value_places.place, index_places.place];
