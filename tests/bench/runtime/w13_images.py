@@ -145,6 +145,7 @@ def train(model, start, images, labels):
 
 def workload(model, width, B, steps):
     rng = np.random.RandomState(0)
+    torch.manual_seed(0)
     network = (ResNet if model == "resnet" else Inception)(width)
     for name, parameter in network.named_parameters():
         if parameter.ndim > 1:

@@ -99,6 +99,7 @@ def decode_growing(model, first, ramp, end):
 
 def workload(D, V, T, B, cache):
     rng = np.random.RandomState(0)
+    torch.manual_seed(0)
     model = Decoder(D, V, T)
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
