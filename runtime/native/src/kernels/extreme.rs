@@ -102,10 +102,7 @@ unsafe fn block<T: Copy + PartialOrd, const LARGEST: bool, const N: usize>(
     unsafe {
         let mut best = a.cast::<[T; N]>().read_unaligned();
         let mut index = [0_u32; N];
-        let mut is_ordered = true;
-        for lane in 0..N {
-            is_ordered &= best[lane].partial_cmp(&best[lane]).is_some();
-        }
+        let mut is_ordered = best.iter().fold(true, |is_ordered, x| is_ordered & x.partial_cmp(x).is_some());
         for column in 1..columns {
             let row = a.add(column * inner).cast::<[T; N]>().read_unaligned();
             for lane in 0..N {

@@ -121,7 +121,7 @@ pub(super) fn gelu_derivative(x: f32) -> f32 {
 /// `torch.nn.functional.gelu` with `approximate="tanh"`.
 #[inline(always)]
 pub(super) fn gelu_of_tanh<const WIDE: bool>(x: f32) -> f32 {
-    const FACTOR: f32 = 0.797_884_56;
+    const FACTOR: f32 = 0.797_884_6;
     let inner = FACTOR * (x + 0.044_715 * x * x * x);
     0.5 * x * (1.0 + tanh::<WIDE>(inner))
 }
