@@ -280,6 +280,12 @@ SMALL = {
     "w8_seq2seq": dict(V=50, T=9, B=4, forcing=0),
     "w9_lenet": dict(B=10, steps=3),
     "w10_lm": dict(B=3, T=4, H=10, V=50, steps=2),
+    "w12_treernn": dict(H=8, trees=3),
+    "w13_images": dict(model="resnet", width=4, B=2, steps=0),
+    "w14_a3c": dict(H=8, episodes=3, limit=20),
+    "w15_pix2pix": dict(width=2, size=32, B=2, steps=2),
+    "w16_decode": dict(D=16, V=50, T=12, B=2, cache="mask"),
+    "w18_alignment": dict(program="viterbi", B=3, T=12, S=5, C=0),
 }
 
 

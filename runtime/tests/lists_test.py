@@ -8,7 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import autograph as ag
-from oracle import assert_same, refusal, t
+from oracle import assert_equal, assert_same, refusal, t
 
 
 def test_list_in_loop():
@@ -403,3 +403,22 @@ def test_an_element_that_the_list_does_not_have_yet():
 
     for function in (in_loop, in_branch):
         assert_same(function, (torch.tensor(0), t(1, 2)), (torch.tensor(3), t(1, 2)))
+
+
+def test_lengths_of_lists_that_loops_of_known_length_fill():
+    @ag.function
+    def program(x):
+        forward, back = [], []
+        for t in range(20):
+            x = torch.tanh(x + t)
+            forward.append(x)
+        for item in reversed(forward):
+            x = x * item
+            back.append(x)
+        parts = back[1:-1], back[::2], back[5:], back[-3:30], back[::-3]
+        return torch.stack(back[::-1]), torch.stack(back[::-1], -1), [torch.stack(part) for part in parts], len(back)
+
+    x = torch.rand(3)
+    assert_equal(program(x), program.python_function(x))
+    results = str(program.graph(x)).split("->")[1].splitlines()[0]
+    assert "?" not in results, results

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 #: Operators of torch's table that the native tier supports, with their names in the table.
 NATIVE = set(
     """abs add addcdiv addcmul all amax amin any arange argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
-    clamp_min clone cos cumsum div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 fill flip floor floor_divide full full_like ge
-    gt index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor lt masked_fill
-    max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.relu
+    clamp_min clone cos cumsum div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 fill flip floor floor_divide full full_like gather ge
+    gt index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp lt masked_fill
+    max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.gelu nn.functional.layer_norm nn.functional.relu
     ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
     select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose tril triu trunc
     unsqueeze var view where zeros zeros_like""".split()
@@ -105,6 +105,47 @@ def test_functions_are_rounded_almost_correctly(name):
     distance = (found.view(torch.int32).long() - exact.view(torch.int32).long()).abs()
     distance[(found == exact) | (found.isnan() & exact.isnan())] = 0
     assert int(distance.max()) <= 2, (name, NUMBERS[distance.argmax()], found[distance.argmax()])
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_and_its_derivative_are_those_of_torch(approximate):
+    @ag.function
+    def program(x):
+        y = torch.nn.functional.gelu(x, approximate=approximate)
+        return y, torch.autograd.grad(y.sum(), x)[0]
+
+    x = torch.cat([NUMBERS, torch.linspace(-7, 7, 8000)])
+    x = x[x.abs() < 1e19].requires_grad_()  # torch's derivative of larger numbers is NaN
+    for found, expected in zip(program(x), program.python_function(x.detach().double().requires_grad_())):
+        torch.testing.assert_close(found, expected.float(), rtol=3e-7 if approximate == "none" else 1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_normalizations_and_sums_of_exponentials_are_those_of_torch(dtype):
+    @ag.function
+    def program(x, index, weight):
+        picked = x.gather(1, index), x.gather(-1, index), x.t().gather(0, index.t())
+        sums = x.logsumexp(1), x.logsumexp(0, keepdim=True), x.logsumexp((0, 1)), torch.stack([x, x + 1, x]).logsumexp(0)
+        normal = torch.nn.functional.layer_norm(x, x.shape[1:], weight, weight), torch.nn.functional.layer_norm(x, x.shape)
+        return picked, sums, normal
+
+    generator = torch.Generator().manual_seed(0)
+    x, index = torch.randn(5, 7, generator=generator, dtype=dtype), torch.randint(7, (5, 7), generator=generator)
+    rows = torch.full((5, 7), -math.inf, dtype=dtype), torch.full((5, 7), math.inf, dtype=dtype)
+    for each in (x, 100 * x, torch.cat([x[:3], rows[0][:2]]), torch.cat([x[:3], rows[1][:2]]), x.masked_fill(x > 1, math.nan)):
+        torch.testing.assert_close(
+            program(each, index, x[0]), program.python_function(each, index, x[0]), equal_nan=True, rtol=1e-5, atol=1e-5
+        )
+    assert " 0  native" in native_listing(program, x, index, x[0])
+
+
+def test_indices_out_of_range_raise_the_error_of_torch():
+    staged = ag.function(lambda x, index: x.gather(1, index) * 2)
+    x = torch.arange(6.0).view(2, 3)
+    assert staged(x, torch.tensor([[2], [0]])).tolist() == [[4.0], [6.0]]
+    for index in (3, -1):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            staged(x, torch.tensor([[index], [0]]))
 
 
 def test_integers_wrap_and_divide_as_in_torch():
@@ -281,6 +322,23 @@ def test_selected_elements_are_those_of_torch(x):
     found, expected = pytree.tree_leaves(selections(x)), pytree.tree_leaves(selections.python_function(x))
     for found, expected in zip(found, expected, strict=True):
         assert torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("shape", [(4, 7), (3, 20, 20), (2, 3, 5, 33), (6, 1, 16), (1, 9, 1)])
+def test_extreme_elements_along_any_dimension_are_those_of_torch(dtype, shape):
+    @ag.function
+    def extremes(x):
+        dims = range(-x.dim(), 0)
+        return [(x.max(dim), x.min(dim, keepdim=True), x.argmax(dim), x.argmin(dim)) for dim in dims]
+
+    x = torch.randint(-3, 3, shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+    others = [x.transpose(0, -1)]
+    if dtype.is_floating_point:
+        others += [x.masked_fill(x == 2, math.nan), x.masked_fill(x == 2, math.inf), torch.full_like(x, -math.inf)]
+    for each in [x, *others]:
+        for found, expected in zip(pytree.tree_leaves(extremes(each)), pytree.tree_leaves(extremes.python_function(each))):
+            assert torch.equal(torch.nan_to_num(found), torch.nan_to_num(expected))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64], ids=str)

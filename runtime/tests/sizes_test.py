@@ -1,6 +1,7 @@
 """Dimensions that are only known when the graph runs: tensors that grow in a loop, ranges, and assumptions about sizes."""
 
 import sys
+import warnings
 
 import pytest
 import torch
@@ -248,3 +249,24 @@ def test_sizes_that_contradict_several_assumptions():
 
     sizes = torch.tensor(6), torch.tensor(10)
     assert_same(halved, (torch.arange(48.0).reshape(2, 2, 3, 4), *sizes), (torch.ones(2, 2, 3, 4), *sizes))
+
+
+def test_a_slice_of_one_element_has_a_known_size():
+    @ag.function
+    def program(x, n, start):
+        y = torch.zeros(3, 8, 2)
+        total, t = torch.zeros(3), int(start)
+        while t < n and total.sum() < 1e6:
+            y[:, t : t + 1] = (x * (t + 2))[:, :1].unsqueeze(1)
+            total = total + x[:, t : t + 1].sum(1) + y[:, t : 1 + t].sum((1, 2))
+            t += 1
+        return y, total
+
+    x = torch.rand(3, 8)
+    for n, start in ((2, 0), (8, 3)):
+        torch.testing.assert_close(program(x, t(n), t(start)), program.python_function(x, t(n), t(start)))
+    assert "?" not in str(program.graph(x, t(2), t(0)))
+    for n, start in ((12, 0), (2, -2), (8, 0)):  # some of these elements do not exist
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ag.FallbackWarning)
+            torch.testing.assert_close(program(x, t(n), t(start)), program.python_function(x, t(n), t(start)))

@@ -9,7 +9,7 @@ use crate::kernels::loss::Loss;
 use crate::kernels::product::{self, Product};
 use crate::kernels::reduce::Reduce;
 use crate::kernels::rows::Rows;
-use crate::kernels::selection::{Gather, Selection};
+use crate::kernels::selection::{Gather, Pick, Selection};
 use crate::view::Place;
 
 /// The base of the arena.
@@ -113,6 +113,13 @@ pub(crate) enum Step {
     Gather {
         /// An index into `Program::gathers`.
         gather: u32,
+        out: Place,
+        a: Place,
+        indices: Place,
+    },
+    Pick {
+        /// An index into `Program::picks`.
+        pick: u32,
         out: Place,
         a: Place,
         indices: Place,
@@ -327,6 +334,7 @@ pub(crate) struct Program {
     pub(crate) reductions: Vec<Reduce>,
     pub(crate) selections: Vec<Selection>,
     pub(crate) gathers: Vec<Gather>,
+    pub(crate) picks: Vec<Pick>,
     /// The table of constants, in units of eight bytes.
     pub(crate) constants: Vec<u64>,
     /// Bytes of the arena.
@@ -369,7 +377,9 @@ impl Step {
                 outs.iter_mut().for_each(&mut *visit);
                 visit(a);
             }
-            Self::Gather { out, a, indices, .. } => [out, a, indices].into_iter().for_each(visit),
+            Self::Gather { out, a, indices, .. } | Self::Pick { out, a, indices, .. } => {
+                [out, a, indices].into_iter().for_each(visit)
+            }
             Self::Reduce { out, a, .. } => [out, a].into_iter().for_each(visit),
             Self::CheckDivisors { a, .. }
             | Self::Item { a, .. }

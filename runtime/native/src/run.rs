@@ -230,6 +230,11 @@ impl Memory {
                             .run(self.at(*out), self.at(*a), self.at(*indices).cast())
                             .map_err(|()| Stopped)?;
                     }
+                    Step::Pick { pick, out, a, indices } => {
+                        let pick = &program.picks[*pick as usize];
+                        pick.run(self.at(*out), self.at(*a), self.at(*indices).cast())
+                            .map_err(|()| Stopped)?;
+                    }
                     Step::CheckDivisors { a, count, stride } => {
                         let a = self.at(*a).cast::<i64>();
                         for index in 0..*count as usize {

@@ -63,7 +63,7 @@ def main():
     torch.set_num_threads(1)
     names = _runtime.passes()[1]
     print(f"| program | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
-    for name in sys.argv[1:] or sorted(path.stem for path in Path(__file__).parent.glob("w*.py")):
+    for name in sys.argv[1:] or sorted(path.stem for path in Path(__file__).parent.glob("w*_*.py")):
         measure(name)
 
 

@@ -38,7 +38,7 @@ def measure(name):
 def main():
     torch.set_num_threads(1)
     print("| program | own kernels, ms | libtorch, ms | times faster | difference |\n|---|---|---|---|---|")
-    names = sorted(path.stem for path in Path(__file__).parent.glob("w*.py"))
+    names = sorted(path.stem for path in Path(__file__).parent.glob("w*_*.py"))
     for name in sys.argv[1:] or names:
         measure(name)
 

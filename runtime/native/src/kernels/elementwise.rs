@@ -223,6 +223,20 @@ pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
     floats!(element, T => ternary!(T, T, T => T, |x, y, z| if y <= z { 0.0 } else { x }))
 }
 
+/// `torch.nn.functional.gelu` of `f32`.
+pub(crate) fn gelu(is_tanh: bool) -> Kernel {
+    if is_tanh {
+        unary!(f32 => f32, |x| math::gelu_of_tanh::<WIDE>(x))
+    } else {
+        unary!(f32 => f32, |x| math::gelu(x))
+    }
+}
+
+/// `gelu_backward` of `f32`. The operands are the gradient and the input.
+pub(crate) fn gelu_backward() -> Kernel {
+    binary!(f32 => f32, |x, y| x * math::gelu_derivative(y))
+}
+
 /// `softplus` with `beta = 1`. The operands are the input and the threshold.
 pub(crate) fn softplus(element: Element) -> Option<Kernel> {
     match element {

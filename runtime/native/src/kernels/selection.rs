@@ -19,6 +19,8 @@ pub(crate) struct Selection {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) selected: usize,
+    /// The distance of the elements of a row. The kernels of this file require 1.
+    pub(crate) inner: usize,
     pub(crate) ties: Ties,
 }
 
@@ -305,6 +307,57 @@ impl Gather {
                 let row = usize::try_from(index).ok().filter(|row| *row < self.rows).ok_or(())?;
                 let from = a.add(row * self.bytes);
                 from.copy_to_nonoverlapping(out.add(place * self.bytes), self.bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Selects elements along a dimension, as `torch.gather` does: `out[o, k, i] = a[o, index[o, k, i], i]`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pick {
+    /// The number of indices before, along and behind the dimension.
+    pub(crate) sizes: [usize; 3],
+    /// The size of the dimension in the operand.
+    pub(crate) columns: usize,
+    /// The bytes of an element: 1, 4 or 8.
+    pub(crate) bytes: usize,
+}
+
+impl Pick {
+    /// Selects the elements. Returns an error if an index is out of range.
+    ///
+    /// # Safety
+    /// The addresses must be aligned and valid for these shapes, and the result must not overlap the operands.
+    pub(crate) unsafe fn run(&self, out: *mut u8, a: *const u8, indices: *const i64) -> Result<(), ()> {
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            match self.bytes {
+                4 => self.picked::<u32>(out.cast(), a.cast(), indices),
+                8 => self.picked::<u64>(out.cast(), a.cast(), indices),
+                _ => self.picked::<u8>(out, a, indices),
+            }
+        }
+    }
+
+    /// # Safety
+    /// See `run`.
+    unsafe fn picked<T: Copy>(&self, out: *mut T, a: *const T, indices: *const i64) -> Result<(), ()> {
+        let [outers, count, inner] = self.sizes;
+        for outer in 0..outers {
+            for row in 0..count {
+                for at in 0..inner {
+                    let place = (outer * count + row) * inner + at;
+                    // SAFETY: the caller guarantees the shapes.
+                    unsafe {
+                        let index = usize::try_from(indices.add(place).read()).map_err(|_| ())?;
+                        if index >= self.columns {
+                            return Err(());
+                        }
+                        let from = (outer * self.columns + index) * inner + at;
+                        out.add(place).write(a.add(from).read());
+                    }
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 mod added_products;
 mod arena;
 mod borrowed_items;
+mod composites;
 mod constants;
 mod control;
 mod creation;
@@ -237,6 +238,7 @@ impl<'a> Lowering<'a> {
             .or_else(|| self.elementwise_operator(name, node))
             .or_else(|| self.product_operator(name, node))
             .or_else(|| self.reduction_operator(name, node))
+            .or_else(|| self.composite_operator(name, node))
             .or_else(|| self.creation_operator(name, node))
             .or_else(|| self.constant_operator(name, node))
             .or_else(|| self.rearranging_operator(name, node))

@@ -4,6 +4,7 @@ use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, ints, is_dtype};
+use crate::dtype::Element;
 use crate::kernels::elementwise as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
@@ -93,7 +94,21 @@ impl Lowering<'_> {
         correction: f64,
     ) -> Option<()> {
         let (element, sizes) = self.result(node)?;
-        let out = self.allocate(element, &sizes)?;
+        let out = self.reduced(reduction, element, &sizes, a, reduced, correction)?;
+        self.define_result(node, out)
+    }
+
+    /// Returns the result of a reduction over the dimensions `reduced`, with these sizes.
+    pub(super) fn reduced(
+        &mut self,
+        reduction: Reduction,
+        element: Element,
+        sizes: &[usize],
+        a: &View,
+        reduced: &[usize],
+        correction: f64,
+    ) -> Option<View> {
+        let out = self.allocate(element, sizes)?;
         let dims = |is_reduced: bool| -> Vec<(usize, usize)> {
             (0..a.rank())
                 .filter(|dim| reduced.contains(dim) == is_reduced && a.sizes[*dim] != 1)
@@ -122,14 +137,14 @@ impl Lowering<'_> {
             );
             let flat = out.reshape(&long.sizes)?;
             self.emit(kernels::copy(element), &flat, &[&long])?;
-            return self.define_result(node, out);
+            return Some(out);
         }
         let reduce = Reduce { reduction, from: a.element, to: element, correction, kept, reduced };
         reduce.is_supported().then_some(())?;
         self.program.reductions.push(reduce);
         let reduce = (self.program.reductions.len() - 1) as u32;
         self.step(Step::Reduce { reduce, out: out.place, a: a.place });
-        self.define_result(node, out)
+        Some(out)
     }
 
     /// Lowers a softmax over the last dimension.

@@ -5,7 +5,8 @@ use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::selection::{self, Gather, MAX_SELECTED, Selection, Ties};
+use crate::kernels::extreme;
+use crate::kernels::selection::{self, Gather, MAX_SELECTED, Pick, Selection, Ties};
 use crate::program::Step;
 use crate::view::View;
 
@@ -37,6 +38,7 @@ impl Lowering<'_> {
                 let [indices] = &indices[..] else { return None };
                 self.gather(node, a, indices, true)
             }
+            ("gather.default", [a, Operand::Int(dim), indices, _], _) => self.pick(node, a, *dim, indices),
             ("index_select.default", [a, Operand::Int(0), indices], _) => {
                 self.gather(node, a, indices, false)
             }
@@ -57,20 +59,19 @@ impl Lowering<'_> {
         values: Option<Value>,
         indices: Value,
     ) -> Option<()> {
-        let mut a = self.tensor(a)?;
-        let mut columns = a.count();
+        let a = self.tensor(a)?;
+        let (mut columns, mut inner) = (a.count(), 1);
         if let Some(dim) = dim {
             let dim = dimension(dim, a.rank())?;
             columns = a.sizes[dim];
-            // The kernel selects along the last dimension, so `dim` is moved to the end of the operand. The result is
-            // not moved back, so `dim` must already be the last dimension, or have size 1 in the result.
-            (selected == 1 || dim + 1 == a.rank()).then_some(())?;
-            let (size, stride) = (a.sizes.remove(dim), a.strides.remove(dim));
-            a.sizes.push(size);
-            a.strides.push(stride);
+            inner = a.sizes[dim + 1..].iter().product();
         }
         (1..=columns.min(MAX_SELECTED)).contains(&selected).then_some(())?;
-        let kernel = selection::kernel(a.element, is_largest)?;
+        let kernel = match (inner, selected) {
+            (1, _) => selection::kernel(a.element, is_largest)?,
+            (_, 1) => extreme::kernel(a.element, is_largest)?,
+            _ => return None,
+        };
         let rows = a.count() / columns;
         let a = self.as_contiguous(&a)?;
         let (value_places, index_places) = (
@@ -78,7 +79,7 @@ impl Lowering<'_> {
             self.result_of(Some(indices), Element::I64, rows * selected)?,
         );
         let ties = if is_topk { Ties::of_topk(columns, selected) } else { Ties::LowerIndex };
-        let selection = Selection { kernel, rows, columns, selected, ties };
+        let selection = Selection { kernel, rows, columns, selected, inner, ties };
         self.program.selections.push(selection);
         let selection = (self.program.selections.len() - 1) as u32;
         let outs = [value_places.place, index_places.place];
@@ -111,6 +112,25 @@ impl Lowering<'_> {
         self.program.gathers.push(Gather { count: indices.count(), rows: *rows, bytes, wraps });
         let gather = (self.program.gathers.len() - 1) as u32;
         self.step(Step::Gather { gather, out: out.place, a: a.place, indices: indices.place });
+        self.define_result(node, out)
+    }
+
+    /// Lowers `torch.gather`, if the index has the sizes of the operand in all other dimensions.
+    fn pick(&mut self, node: &Node, a: &Operand, dim: i64, indices: &Operand) -> Option<()> {
+        let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
+        let (element, sizes) = self.result(node)?;
+        let dim = dimension(dim, a.rank())?;
+        let mut other = indices.sizes.clone();
+        (indices.element == Element::I64 && indices.rank() == a.rank()).then_some(())?;
+        other[dim] = a.sizes[dim];
+        (other == a.sizes && sizes == indices.sizes && a.element == element).then_some(())?;
+        let (a, indices) = (self.as_contiguous(&a)?, self.as_contiguous(&indices)?);
+        let out = self.allocate(element, &sizes)?;
+        let around = [&sizes[..dim], &sizes[dim..=dim], &sizes[dim + 1..]];
+        let sizes = around.map(|sizes| sizes.iter().product());
+        self.program.picks.push(Pick { sizes, columns: a.sizes[dim], bytes: element.size() });
+        let pick = (self.program.picks.len() - 1) as u32;
+        self.step(Step::Pick { pick, out: out.place, a: a.place, indices: indices.place });
         self.define_result(node, out)
     }
 }

@@ -17,6 +17,8 @@ from torch.nested._internal import nested_tensor
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import dynamo
+
 CPU = torch.device("cpu")
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -109,14 +111,14 @@ class Mode(FakeTensorMode):
         if not _is_direct(func) or not self._are_known(pytree.arg_tree_leaves(*args, **kwargs)):
             return self._dispatched_by_torch(func, types, args, kwargs)
         try:
-            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+            with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), dynamo.absent(func):
                 result = self._in_kernel(func, args, kwargs)
                 return pytree.tree_map_only(torch.Tensor, lambda part: self._fake(part, CPU), result)
         except NotImplementedError:
             return self._dispatched_by_torch(func, types, args, kwargs)  # calls the operator with tensors of zeros
 
     def _dispatched_by_torch(self, func, types, args, kwargs):
-        with _without_log():
+        with _without_log(), dynamo.absent(func):
             return super().dispatch(func, types, args, kwargs)
 
     def _are_known(self, leaves):

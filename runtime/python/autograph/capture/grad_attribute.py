@@ -71,7 +71,8 @@ class Gradients:
         if not _is_maybe(found):
             return found
         flag = self.staging.operand(found.flag)
-        answer = self.staging.decided(flag)
+        others = [self.staging.operand(other.flag) for other in self.values.values() if _is_maybe(other)]
+        answer = self.staging.decided(flag, others)
         if answer is None:
             self.staging.assume(flag, "a tensor has a gradient")
         return None if answer is False else found.value

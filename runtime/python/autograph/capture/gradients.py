@@ -5,7 +5,7 @@ import torch
 from ..conversion import spans
 from ..errors import OuterHistory, RunInPython, StagingError
 from ..record.ops import OVERWRITTEN, Gradient, of_torch
-from ..record.queries import depend_on, earlier_values, is_used, sources
+from ..record.queries import are_sources, depend_on, earlier_values, is_used, users
 from . import hooks, paths
 
 _DETACH = of_torch(torch.ops.aten.detach.default)
@@ -78,10 +78,11 @@ _CHANGED = (
 def _check_changes(staging, bases, outputs):
     """Raises an error for a gradient with respect to an earlier value of a tensor: the graph can compute gradients with respect
     to the current value only."""
-    for base in bases:
-        earlier = earlier_values(base.value) if base.is_recorded or base in staging.leaves else ()
-        if earlier and earlier & sources(outputs, without=base.value):
-            raise StagingError(_CHANGED, spans.current())
+    changed = [base for base in bases if base.is_recorded or base in staging.leaves]
+    changed = [(base.value, earlier) for base in changed if (earlier := earlier_values(base.value))]
+    used = users(outputs) if changed else {}
+    if any(are_sources(earlier, outputs, used, without=value) for value, earlier in changed):
+        raise StagingError(_CHANGED, spans.current())
 
 
 def _check_outside(staging, outputs, inputs=None):

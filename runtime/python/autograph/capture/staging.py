@@ -169,7 +169,7 @@ class Staging:
         self.assumptions = set()  # the messages of assertions that check assumptions
         self.path = Assumptions(self, expected or {})  # the assumed path through the program
         self.answers = {}  # name of a function -> whether it was last assumed to return a value
-        self.probe = lambda operand: None  # computes a scalar for the arguments of this call; None if it cannot
+        self.probe = lambda operand, others=(): None  # computes scalars for the arguments of this call; None if it cannot
         self.allows_decisions = decisions is not None
         self.decisions = set(decisions or ())  # spans of conditions that are decided for the arguments of the call
         self.numbers = {}  # value of the graph -> its number for the arguments of the call
@@ -446,16 +446,16 @@ class Staging:
         so far."""
         return self.allows_decisions and self.probes < MAX_PROBES and self.is_replayable() and self.probe(True) is not None
 
-    def decided(self, flag):
+    def decided(self, flag, others=()):
         """Returns the value of a staged boolean, for code that needs a Python boolean: the value for the usual sizes, or for
         the arguments of this call. Each run checks it. Returns None below a staged condition and in a loop of the graph, where
-        the value is unknown."""
+        the value is unknown. `others` are booleans that will probably be decided next: one run computes all of them."""
         answer = flag if isinstance(flag, bool) else self.sizes.decided(flag)
         memo = self.record.region.memo
         if answer is None and ("decided", flag) in memo:
             return memo["decided", flag]
         if answer is None:
-            answer = self._probed(flag)
+            answer = self._probed(flag, others)
             if answer is not None:
                 memo["decided", flag] = answer
                 truth = flag if answer else self.emit(NOT, [flag], [BOOL])[0]
@@ -498,11 +498,19 @@ class Staging:
         undone."""
         return not called_for_effects(self.record.entry) - self.repeatable - self.undone
 
-    def _probed(self, operand):
-        if self.probes == MAX_PROBES or not self.is_replayable():
+    def _probed(self, operand, others=()):
+        if not self.is_replayable():
+            return None
+        memo = self.record.region.memo
+        if ("probed", operand) in memo:
+            return memo["probed", operand]
+        if self.probes == MAX_PROBES:
             return None
         self.probes += 1
-        return self.probe(operand)
+        found = self.probe(operand, others)
+        if found is not None:
+            memo.update((("probed", value), answer) for value, answer in zip(others, found[1:]))
+        return None if found is None else found[0]
 
     def either(self, a, b):
         """`a or b` of booleans, which may be staged."""

@@ -2,9 +2,16 @@
 
 The import of sympy takes half a second, so a trace imports this module only when a size is unknown."""
 
+import inspect
+import os
+import sys
 import weakref
+from contextlib import contextmanager
+from types import ModuleType
 
 import sympy
+import torch
+from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
 
 from ..record import ops
@@ -12,6 +19,9 @@ from ..record import ops
 COMPARISONS = {
     ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
 }  # fmt: skip
+
+#: The folder of torch.
+_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 #: The assumed size of a dimension about which nothing is known: neither 0 (empty) nor 1 (broadcast).
 USUAL = 13
@@ -23,7 +33,8 @@ class Shapes(ShapeEnv):
     Torch's caches keep each `ShapeEnv` alive, so this one must not keep the trace alive."""
 
     def __init__(self, sizes):
-        super().__init__()
+        with _without_validator():
+            super().__init__()
         self.sizes = weakref.proxy(sizes)
 
     def new(self):
@@ -31,6 +42,20 @@ class Shapes(ShapeEnv):
         number = self.create_unbacked_symint()
         _constrain_range_for_size(number)
         return number
+
+    def _get_user_frame(self):
+        """Returns the frame that torch's messages name. Torch's own method skips the files of `torch._dynamo` too, and
+        imports that module to find them."""
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename.startswith(_TORCH):
+            frame = frame.f_back
+        return frame
+
+    def _log_create_unbacked_symbol(self, *args, **kwargs):
+        """Omits an entry in torch's log, for which torch imports `torch._inductor`."""
+
+    def _log_guard(self, *args, **kwargs):
+        """Omits another such entry."""
 
     def evaluate_expr(self, orig_expr, *args, **kwargs):
         try:
@@ -48,6 +73,22 @@ class Shapes(ShapeEnv):
         if self.sizes.check(orig_expr):
             return True
         return super().guard_or_defer_runtime_assert(orig_expr, msg, fx_node)
+
+
+@contextmanager
+def _without_validator():
+    """In this block, `ShapeEnv` does not import torch's validator of guards, which imports `torch._dynamo` in 0.9 s. By
+    default it is switched off, and then `ShapeEnv` only asks whether it is switched on."""
+    name = "torch.fx.experimental.validator"
+    if name in sys.modules or _config.translation_validation:
+        yield
+        return
+    sys.modules[name] = ModuleType(name)
+    sys.modules[name].translation_validation_enabled = lambda: False
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def compared(op, left, right):

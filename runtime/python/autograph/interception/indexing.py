@@ -3,6 +3,8 @@
 import torch
 
 from ..capture import scalars
+from ..capture.staging import current
+from ..record.ops import ADD, GE, LT
 from ..record.types import INT
 
 _SELECT, _SLICE = torch.ops.aten.select.int, torch.ops.aten.slice.Tensor
@@ -67,4 +69,27 @@ def _basic_view(tensor, index):
 
 def _sliced(tensor, dim, part):
     step = 1 if part.step is None else part.step
+    if step == 1 and _has_one_element(tensor, dim, part):
+        return _SELECT(tensor, dim, part.start).unsqueeze(dim)
     return _SLICE(tensor, dim, part.start, part.stop, step)
+
+
+def _has_one_element(tensor, dim, part):
+    """Returns whether this is `x[i : i + 1]` of a dimension of known size, which is assumed to contain `i`. Then the size of
+    the result is known. The graph checks the assumption."""
+    staging, size = current(), tensor.shape[dim]
+    if staging is None or type(size) is not int or not all(map(scalars.is_staged, (part.start, part.stop))):
+        return False
+    start, stop = (scalars.lower(staging, bound) for bound in (part.start, part.stop))
+    node = getattr(stop, "node", None)
+    if node is None or node.op != ADD or list(node.args) not in ([start, 1], [1, start]):
+        return False
+    message = "an element of `x[i:i + 1]` exists"
+    if staging.is_refuted(message):
+        return False
+    memo, key = staging.record.region.memo, ("one element", start, size)
+    if key not in memo:
+        flag = staging.both(scalars.apply(staging, GE, part.start, 0), scalars.apply(staging, LT, part.start, size))
+        staging.assume(scalars.lower(staging, flag), message)
+        memo[key] = True
+    return True

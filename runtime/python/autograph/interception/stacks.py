@@ -5,7 +5,7 @@ import torch
 from ..conversion import spans
 from ..errors import StagingError
 from ..record import lengths
-from ..record.ops import of_torch
+from ..record.ops import LIST_SLICE, of_torch
 from ..record.types import TensorType
 
 _STACK, _CAT = of_torch(torch.ops.aten.stack.default), of_torch(torch.ops.aten.cat.default)
@@ -38,11 +38,17 @@ def _element(items):
 
 
 def _stack(staging, items, dim):
-    element = _element(items)
+    element, node = _element(items), items.value.node
+    if node is not None and node.op == LIST_SLICE and list(node.args[1:]) == [None, None, -1]:
+        return torch.flip(_stacked(staging, node.args[0], element, dim), [dim])  # the native tier has no reversed lists
+    return _stacked(staging, items.value, element, dim)
+
+
+def _stacked(staging, value, element, dim):
     at = dim % (len(element.dims) + 1)
-    dims = (*element.dims[:at], lengths.known(items.value) or None, *element.dims[at:])
+    dims = (*element.dims[:at], lengths.known(value) or None, *element.dims[at:])
     type = TensorType(element.dtype, dims, element.device)
-    return staging.fresh(staging.emit(_STACK, [items.value, dim], [type])[0])
+    return staging.fresh(staging.emit(_STACK, [value, dim], [type])[0])
 
 
 def _cat(staging, items, dim):

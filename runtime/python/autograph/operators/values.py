@@ -18,6 +18,7 @@ from ..capture.staging import USED_WHILE_PAUSED, current, is_staged
 from ..capture.unbound import Maybe, Undefined
 from ..conversion import spans
 from ..errors import StagingError
+from ..record import lengths
 from ..record.ops import (
     LIST_APPEND,
     LIST_CONCAT,
@@ -185,6 +186,9 @@ class List(list):
         if self.value is None:
             return super().__len__()
         staging = _active(current())
+        count = lengths.known(self.value)
+        if count is not None:
+            return count
         memo = staging.record.region.memo
         key = (self.value, "len")
         if key not in memo:

@@ -154,7 +154,7 @@ def resolve_return(staging, maybe, name):
     flag = scalars.lower(staging, maybe.flag)
     has_value = staging.sizes.decided(flag, any_integer=True)
     if has_value is None:
-        has_value = staging.probe(flag)
+        (has_value,) = staging.probe(flag) or (None,)
         if has_value is None:  # unknown below a staged condition or in a loop
             has_value = staging.answers.get(name, True)
         if has_value:

@@ -1,7 +1,7 @@
 """Lengths of graph lists that are known while tracing: `for i in range(20): items.append(i)`."""
 
 from .nodes import Value
-from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_POP, LIST_SET
+from .ops import FOR, IF, LIST_APPEND, LIST_FILLED, LIST_INSERT, LIST_NEW, LIST_POP, LIST_SET, LIST_SLICE
 
 
 def known(value):
@@ -25,6 +25,9 @@ def _derivation(value, found):
             return None, count + len(node.args)
         if node.op == LIST_FILLED and type(node.args[0]) is int:
             return None, count + max(node.args[0], 0)
+        if node.op == LIST_SLICE:
+            base, length = _of_slice(node, found)
+            return base, count + length
         if node.op in _ITEMS_ADDED:
             value, count = node.args[0], count + _ITEMS_ADDED[node.op]
         elif node.op == FOR:
@@ -44,6 +47,14 @@ def _derivation(value, found):
             return _UNKNOWN, 0
         if not isinstance(value, Value):
             return _UNKNOWN, 0
+
+
+def _of_slice(node, found):
+    items, *bounds = node.args
+    base, count = _derivation(items, found)
+    if base is not None or any(bound is not None and type(bound) is not int for bound in bounds):
+        return _UNKNOWN, 0
+    return None, len(range(*slice(*bounds).indices(count)))
 
 
 _UNKNOWN = object()

@@ -31,8 +31,8 @@ def called_for_effects(region):
     return {op.number for op in effects if not (op.is_pure or op.prints)}
 
 
-def without_effects(region, value, undone):
-    """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if the
+def without_effects(region, values, undone):
+    """Returns those nodes of a region that have no effects and do not depend on a node with effects. Returns None if a
     value depends on an effect. Calls of the Python functions in `undone` do not count as effects, because the caller
     undoes them."""
     kept, affected = [], set()
@@ -44,7 +44,7 @@ def without_effects(region, value, undone):
             affected.update(node.outputs)
         else:
             kept.append(node)
-    return None if value in affected else kept
+    return None if affected.intersection(values) else kept
 
 
 def _nodes_of(node):
@@ -168,9 +168,31 @@ def earlier_values(value):
     return _closure([value], _before) - {value}
 
 
-def sources(values, without):
-    """Returns the values on which `values` depend with a gradient. Dependencies through `without` do not count."""
-    return _closure(values, lambda value, params: () if value is without else _operands(value, params))
+def users(outputs):
+    """Returns a dictionary from each value on which the outputs depend with a gradient to the values that use it."""
+    found, pending, params = {output: set() for output in outputs}, list(outputs), {}
+    while pending:
+        value, operands = pending.pop(), set()
+        _add(list(_operands(value, params)), operands)
+        pending += operands - found.keys()
+        for operand in operands:
+            found.setdefault(operand, set()).add(value)
+    return found
+
+
+def are_sources(values, outputs, users, without):
+    """Returns whether an output depends on one of the values with a gradient. Dependencies through `without` do not count.
+    `users` are those of the outputs."""
+    pending = [value for value in values if value in users]
+    seen = {without, *pending}
+    while pending:
+        value = pending.pop()
+        if value in outputs:
+            return True
+        new = users[value] - seen
+        pending += new
+        seen |= new
+    return False
 
 
 def _closure(values, parts):

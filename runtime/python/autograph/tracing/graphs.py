@@ -9,11 +9,11 @@ from .derivatives import derivative
 from .lowering import Lowering, graph_name
 
 
-def scalar_graph(staging, value, nodes):
-    """Returns a graph that computes a scalar of the trace with these nodes of the entry. Also returns the exceptions
+def scalar_graph(staging, values, nodes):
+    """Returns a graph that computes scalars of the trace with these nodes of the entry. Also returns the exceptions
     that the graph raises."""
     lowering = _entry(staging, nodes=nodes)
-    lowering.graph.finish([lowering.operand(value)], [None])
+    lowering.graph.finish([lowering.operand(value) for value in values], [None] * len(values))
     return lowering.graph, lowering.exceptions
 
 

@@ -15,24 +15,26 @@ from .generators import Generators
 from .tracebacks import span_of_error
 
 
-def computed(staging, flag):
-    """Computes a scalar of the trace for the arguments of this call, by running the graph that is recorded so far, without
-    its effects. None if that is impossible: inside a region, or if the scalar depends on an effect. Random numbers are
-    those that the run will draw."""
+def computed(staging, flag, others=()):
+    """Computes scalars of the trace for the arguments of this call, by running the graph that is recorded so far, without
+    its effects. Returns the value of `flag`, followed by those of the others if all can be computed. Returns None if `flag`
+    cannot be computed: inside a region, or if it depends on an effect. Random numbers are those that the run will draw."""
     entry = staging.record.entry
     if staging.record.region is not entry:
         return None
     is_random = has_random(entry)
     if is_random and (torch.cuda.is_available() or called_for_effects(entry) - staging.undone):  # an effect may seed them
         return None
-    nodes = without_effects(entry, flag, staging.undone)
+    nodes = without_effects(entry, [flag, *others], staging.undone)
+    if nodes is None and others:
+        return computed(staging, flag)
     if nodes is None or isinstance(flag, bool):
-        return None if nodes is None else flag
+        return None if nodes is None else [flag]
     generators = Generators(staging, is_random)
     before = generators.state()
     try:
         with _not_intercepted():  # also while the graph is built, which captures derivatives of operators
-            return _ran(staging, *graphs.scalar_graph(staging, flag, nodes))[0]
+            return _ran(staging, *graphs.scalar_graph(staging, [flag, *others], nodes))
     except Exception as error:  # this code raises here, as the run will
         if isinstance(error, AssertionError) and str(error) in staging.assumptions:
             assumption = str(error), span_of_error(error)

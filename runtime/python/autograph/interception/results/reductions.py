@@ -157,9 +157,9 @@ def _loss(x, y, *rest):
 
 
 def _likelihood(x, target, weight, reduction, ignored):
-    if x.dtype not in FLOATS or target.dtype is not torch.int64 or x.dim() != 2 or target.shape != x.shape[:1]:
+    if x.dtype not in FLOATS or target.dtype is not torch.int64 or x.dim() not in (1, 2) or target.shape != x.shape[:-1]:
         return None
-    if reduction not in (1, 2) or weight is not None and (weight.dtype, weight.shape) != (x.dtype, x.shape[1:]):
+    if reduction not in (1, 2) or weight is not None and (weight.dtype, weight.shape) != (x.dtype, x.shape[-1:]):
         return None
     return [(x.dtype, []), (x.dtype, [])]
 

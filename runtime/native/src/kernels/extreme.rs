@@ -1,0 +1,120 @@
+//! The largest or smallest elements along a dimension that is not the last one, with their indices: for `x.max(1)` of
+//! `x: f32[8, 20, 20]`. Neighbouring elements of the result are computed at once.
+#![allow(unsafe_code, reason = "kernels read and write memory by address")]
+
+use super::is_wide;
+use super::selection::{Kernel, Selection};
+use crate::dtype::Element;
+
+/// The number of elements of the result that are computed at once.
+const LANES: usize = 16;
+
+/// Returns the kernel, which selects one element of each column. The operand has `inner` columns behind each other.
+pub(crate) fn kernel(element: Element, is_largest: bool) -> Option<Kernel> {
+    match (element, is_largest) {
+        (Element::F32, true) => Some(version::<f32, true>()),
+        (Element::F32, false) => Some(version::<f32, false>()),
+        (Element::F64, true) => Some(version::<f64, true>()),
+        (Element::F64, false) => Some(version::<f64, false>()),
+        (Element::I32, true) => Some(version::<i32, true>()),
+        (Element::I32, false) => Some(version::<i32, false>()),
+        (Element::I64, true) => Some(version::<i64, true>()),
+        (Element::I64, false) => Some(version::<i64, false>()),
+        (Element::Bool, _) => None,
+    }
+}
+
+fn version<T: Copy + PartialOrd, const LARGEST: bool>() -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        return wide::<T, LARGEST>;
+    }
+    portable::<T, LARGEST>
+}
+
+/// # Safety
+/// See [`Kernel`].
+#[inline(always)]
+unsafe fn portable<T: Copy + PartialOrd, const LARGEST: bool>(
+    selection: &Selection,
+    values: *mut u8,
+    indices: *mut i64,
+    a: *const u8,
+) -> Result<(), ()> {
+    // SAFETY: see `Kernel`.
+    unsafe { run::<T, LARGEST>(selection, values.cast(), indices, a.cast()) }
+}
+
+/// # Safety
+/// See [`Kernel`]; the processor must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn wide<T: Copy + PartialOrd, const LARGEST: bool>(
+    selection: &Selection,
+    values: *mut u8,
+    indices: *mut i64,
+    a: *const u8,
+) -> Result<(), ()> {
+    // SAFETY: see `Kernel`.
+    unsafe { portable::<T, LARGEST>(selection, values, indices, a) }
+}
+
+/// # Safety
+/// See [`Kernel`].
+#[inline(always)]
+unsafe fn run<T: Copy + PartialOrd, const LARGEST: bool>(
+    selection: &Selection,
+    values: *mut T,
+    indices: *mut i64,
+    a: *const T,
+) -> Result<(), ()> {
+    let Selection { rows, columns, inner, .. } = *selection;
+    let whole = inner / LANES * LANES;
+    for outer in 0..rows / inner {
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            let (a, place) = (a.add(outer * columns * inner), outer * inner);
+            let (values, indices) = (values.add(place), indices.add(place));
+            for at in (0..whole).step_by(LANES) {
+                block::<T, LARGEST, LANES>(columns, inner, values.add(at), indices.add(at), a.add(at))?;
+            }
+            for at in whole..inner {
+                block::<T, LARGEST, 1>(columns, inner, values.add(at), indices.add(at), a.add(at))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Selects one element of each of `N` columns. Returns an error if an element is NaN.
+///
+/// # Safety
+/// The results must be valid for `N` elements, and `a` for `columns` rows of `N` elements at a distance of `inner`.
+#[inline(always)]
+unsafe fn block<T: Copy + PartialOrd, const LARGEST: bool, const N: usize>(
+    columns: usize,
+    inner: usize,
+    values: *mut T,
+    indices: *mut i64,
+    a: *const T,
+) -> Result<(), ()> {
+    // SAFETY: the caller guarantees the lengths.
+    unsafe {
+        let mut best = a.cast::<[T; N]>().read_unaligned();
+        let mut index = [0_u32; N];
+        let mut is_ordered = best.iter().fold(true, |is_ordered, x| is_ordered & x.partial_cmp(x).is_some());
+        for column in 1..columns {
+            let row = a.add(column * inner).cast::<[T; N]>().read_unaligned();
+            for lane in 0..N {
+                let (x, kept) = (row[lane], best[lane]);
+                let precedes = if LARGEST { x > kept } else { x < kept };
+                is_ordered &= precedes | (x <= kept) | (x >= kept);
+                best[lane] = if precedes { x } else { kept };
+                index[lane] = if precedes { column as u32 } else { index[lane] };
+            }
+        }
+        values.cast::<[T; N]>().write_unaligned(best);
+        indices.cast::<[i64; N]>().write_unaligned(index.map(i64::from));
+        if is_ordered { Ok(()) } else { Err(()) }
+    }
+}
