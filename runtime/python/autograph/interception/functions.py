@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import os
 import sys
 
 import torch
@@ -20,6 +21,10 @@ from ..operators.sequences import collected
 from ..operators.values import List
 from ..record.types import BOOL
 from . import hooks, indexing, stacks
+
+
+#: The folder of torch.
+_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 class Interception(OfTrace):
@@ -252,7 +257,9 @@ def _get_is_leaf(staging, func, tensor, *_):
 
 
 def _get_grad_fn(staging, func, tensor, *_):
-    if _get_is_leaf(staging, func, tensor):
+    """Implements `tensor.grad_fn`. Code of torch, such as `checkpoint`, gets None."""
+    reader = sys._getframe(2).f_code
+    if _get_is_leaf(staging, func, tensor) or reader.co_filename.startswith(_TORCH):
         return None
     message = "`grad_fn` is a node of autograd, which a tensor of a graph does not have"
     raise StagingError(f"{message}\nhelp: read `requires_grad` or `is_leaf`", spans.current())

@@ -37,7 +37,7 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     if outputs is None:
         outputs = len(names)
     read = set(names[:outputs])
-    closure = dict(zip(get_state.__code__.co_freevars, get_state.__closure__ or ()))
+    closure = regions.closure_of(get_state)
     names, get_state, set_state = regions.variables(names, get_state, set_state)
     init = get_state()
     born = staging.objects.heap.clock, next(List.numbers)

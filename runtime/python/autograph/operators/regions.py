@@ -119,7 +119,7 @@ def _has_setter(get_state, name):
     root, _, path = name.partition(".")
     if not path or "[" in name or "(" in name:
         return False
-    cells = dict(zip(get_state.__code__.co_freevars, get_state.__closure__ or ()))
+    cells = closure_of(get_state)
     try:
         owner = cells[root].cell_contents if root in cells else get_state.__globals__[root]
         *path, attribute = path.split(".")
@@ -192,6 +192,13 @@ def variables(names, get_state, set_state):
         set_state(tuple(state))
 
     return tuple(names[index] for index in kept), get_kept, set_kept
+
+
+def closure_of(function):
+    """Returns the closure cells of a function of converted code by the names of the variables."""
+    if not isinstance(function, types.FunctionType):
+        return {}
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
 
 
 def same_object(a, b):

@@ -48,7 +48,7 @@ class Dependencies:
             return [_value(result) for region, result in _branches(value) if not _raises(region)]
         if node not in self._operands:
             parts = [part for part in operands_of(node) if isinstance(part, Value)]
-            self._operands[node] = [part for part in parts if _encloses(part.region, value.region)]
+            self._operands[node] = [part for part in parts if part.region.encloses(value.region)]
         return self._operands[node]
 
     def flag(self, value, index):
@@ -128,12 +128,6 @@ def _raises(region):
 def _value(operand):
     """Returns an operand as a value."""
     return operand if isinstance(operand, Value) else _NOTHING
-
-
-def _encloses(outer, region):
-    while region is not None and region is not outer:
-        region = region.parent
-    return region is outer
 
 
 #: Stands for an operand that is a constant.

@@ -61,6 +61,12 @@ class Region:
         self.params.append(value)
         return value
 
+    def encloses(self, region):
+        """Returns whether a region is this one, or is inside it."""
+        while region is not None and region is not self:
+            region = region.parent
+        return region is self
+
 
 class Record:
     """The regions of a trace. Nodes are added to the current region."""

@@ -162,10 +162,22 @@ def _differentiated(record, needed):
         region = region.parent
 
 
-def earlier_values(value):
+def earlier_values(value, carried=None):
     """Returns the earlier values of a tensor that may still be its value for autograd: on some path through conditions
-    and loops of the graph, the tensor has not been changed since, or autograd has not recorded the change."""
-    return _closure([value], _before) - {value}
+    and loops of the graph, the tensor has not been changed since, or autograd has not recorded the change. `carried` maps
+    the parameters of loops to the values that they may be equal to."""
+    return _closure([value], _before, carried) - {value}
+
+
+def gradient_sources(values, carried=None):
+    """Returns the values on which these values depend with a gradient, and the values themselves. `carried` maps the
+    parameters of loops to the values that they may be equal to."""
+    return _closure([value for value in values if isinstance(value, Value)], _operands, carried)
+
+
+def is_float(value):
+    """Returns whether a value may have a gradient."""
+    return gradient_type(value.type) is not None
 
 
 def users(outputs):
@@ -195,8 +207,8 @@ def are_sources(values, outputs, users, without):
     return False
 
 
-def _closure(values, parts):
-    found, pending, params = set(values), list(values), {}
+def _closure(values, parts, carried=None):
+    found, pending, params = set(values), list(values), dict(carried or {})
     while pending:
         new = set()
         _add(list(parts(pending.pop(), params)), new)

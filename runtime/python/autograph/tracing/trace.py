@@ -38,6 +38,7 @@ from ..operators.for_stmt import check_counters
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
+from ..record.earlier_iterations import gradient_across
 from ..record.queries import checked_late, has_effects, has_random, overwrites
 from . import ambient, applied, differentiable, graphs, overlap, probes
 from . import trees as trees_
@@ -212,6 +213,7 @@ class Trace:
             message = f"this changes {mixed[0]}, from which the function also draws numbers"
             help = "draw this value outside and pass it as an argument"
             raise RunInPython(StagingError(f"{message}\nhelp: {help}", span), lasts=True)
+        _check_gradients(staging)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
@@ -505,6 +507,14 @@ def without_lasting_changes(is_trial, span):
     abandoned, so it also restores the random number generators. `span` is the function that is traced."""
     with permanent.refused(is_trial), ambient.kept(is_trial, span):
         yield
+
+
+def _check_gradients(staging):
+    gradient = gradient_across(staging.record.entry)
+    if gradient is not None:
+        message = "this gradient continues in other iterations of the loop, or before it; a graph computes it in one iteration"
+        help = "detach the values that the loop carries, or compute the gradient after the loop"
+        raise StagingError(f"{message}\nhelp: {help}", gradient.span)
 
 
 def _check_draws(staging):
