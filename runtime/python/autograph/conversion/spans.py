@@ -1,10 +1,8 @@
 """Maps frames of converted code to positions in the user's source."""
 
-import ast
 import bisect
 import dis
 import functools
-import linecache
 import sys
 import types
 
@@ -165,23 +163,10 @@ def inside_try():
 
 @functools.lru_cache(maxsize=None)
 def has_handlers(code):
-    """Returns whether code, or code in it, has an `except`."""
+    """Returns whether code, or code in it, has an `except` or a `with`, which may catch an exception."""
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return any(i.opname == "POP_EXCEPT" for i in dis.get_instructions(code)) or any(map(has_handlers, inner))
-
-
-def is_in_try(file, line):
-    """Returns whether a line of a file is in the body of a `try` with an `except`."""
-    return any(first <= line <= last for first, last in _tries(file, len(linecache.getlines(file))))
-
-
-@functools.lru_cache(maxsize=64)
-def _tries(file, _):
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return []
-    return [(n.body[0].lineno, n.body[-1].end_lineno) for n in ast.walk(tree) if isinstance(n, ast.Try) and n.handlers]
+    has_table = bool(getattr(code, "co_exceptiontable", True))  # before Python 3.11, code has no such table
+    return has_table and any(i.opname == "POP_EXCEPT" for i in dis.get_instructions(code)) or any(map(has_handlers, inner))
 
 
 def _catches(code, lasti):

@@ -217,7 +217,7 @@ def record_raise(staging, error, span=None):
     """Records that the user's code raises here, or at a span. The graph raises the exception when it runs."""
     if span is None:
         span, innermost = spans.of_traceback(error.__traceback__)
-        if not innermost and not _raised_by_operator(error):
+        if not innermost and not _raised_by_operator(error) and not spans.inside_try():
             raise error
     check_not_caught(staging)
     for held in stand_ins_in(error.args):
@@ -307,15 +307,21 @@ def raise_unless(staging, flag, parts, kind):
 
 @contextmanager
 def decided_on_error(staging):
-    """If the condition or loop in this block cannot be staged, restarts the trace, with the condition decided for the
-    arguments of the call. If that is impossible, raises the error. Outside of staged conditions and loops of the graph,
-    Python instead runs a call that draws both numbers and objects from one generator."""
+    """If the condition or loop in this block cannot be staged, or if code that is not converted raises an exception in it,
+    restarts the trace, with the condition decided for the arguments of the call. If that is impossible, raises the error.
+    Outside of staged conditions and loops of the graph, Python instead runs a call that draws both numbers and objects
+    from one generator."""
     try:
         yield
     except StagingError as error:
         restart_decided(staging)
         if isinstance(error, Mixed) and not staging.depth:
             raise RunInPython(error, lasts=True) from None
+        raise
+    except AutographError:
+        raise
+    except Exception:
+        restart_decided(staging)
         raise
 
 

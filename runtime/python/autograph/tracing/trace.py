@@ -51,7 +51,7 @@ from .number_inputs import NumberInputs
 from .outer_lists import OuterLists
 from .result import Result
 from .state import state_of
-from .tracebacks import is_caught, span_of_error, with_source_traceback
+from .tracebacks import span_of_error, with_source_traceback
 
 #: The lock for tracing. Tracing temporarily changes global and user state, so only one thread traces at a time.
 TRACING = threading.RLock()
@@ -344,9 +344,10 @@ class Trace:
         #: restored if Python then repeats the call, because the user's code may catch the exception, or because Python
         #: changes state before it raises the exception.
         self.restores_random = False
-        if self.is_random and self.is_repeatable:
-            is_repeated = not self.only_returns or any(map(spans.has_handlers, staging.objects.codes))
-            self.restores_random = is_repeated and not torch.cuda.is_available()
+        #: Whether code of the function may catch an exception.
+        self.may_catch = any(map(spans.has_handlers, staging.objects.codes))
+        if self.is_random and self.is_repeatable and (not self.only_returns or self.may_catch):
+            self.restores_random = not torch.cuda.is_available()
         #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
         self.direct = None
         is_pure = self.only_returns and self.is_repeatable and not self.is_random
@@ -451,7 +452,7 @@ class Trace:
                 self._undo(leaves, numbers)
                 raise Assumed(str(error), run=effects) from None
             is_repeatable = self.is_repeatable and (not self.is_random or random is not None)
-            if is_repeatable and (not self.only_returns or is_caught(error)):
+            if is_repeatable and (not self.only_returns or self.may_catch):
                 if random is not None:
                     torch.set_rng_state(random)
                 self._undo(leaves, numbers)

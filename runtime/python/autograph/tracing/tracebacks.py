@@ -74,11 +74,6 @@ def with_source_traceback(error, locations=None):
     return error.with_traceback(chain)
 
 
-def is_caught(error):
-    """Returns whether a `try` of the user surrounds one of the lines that led to an error of a run."""
-    return any(spans.is_in_try(file, line) for _, file, line, *_ in getattr(error, "locations", ()))
-
-
 def span_of_error(error):
     """Returns the span of the line that raised an error of a run; None if it has no line."""
     locations = getattr(error, "locations", ())
