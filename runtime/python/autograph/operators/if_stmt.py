@@ -2,7 +2,7 @@
 
 from ..capture import profile
 from ..capture.aliases import cell_state
-from ..capture.places import MAPPINGS, SEQUENCES
+from ..capture.places import MAPPINGS, SEQUENCES, ClosureVariable
 from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
@@ -52,6 +52,9 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
+    for cell in {cell for block in blocks for cell in block.changed if isinstance(cell, ClosureVariable)}:
+        for block in blocks:
+            block.closure.setdefault(id(cell.cell), cell.state())
     merged = [
         _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
         for index, name in enumerate(names)

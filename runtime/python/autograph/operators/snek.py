@@ -34,7 +34,7 @@ __all__ = [
 _UndefinedReturnValue = UndefinedReturnValue
 
 
-class NonLocalReturnValue(Exception):
+class NonLocalReturnValue(BaseException):
     """Raised in a block to leave its function, with the return value."""
 
     def __init__(self, value):
