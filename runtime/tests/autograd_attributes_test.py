@@ -45,3 +45,18 @@ def test_a_leaf_has_no_grad_fn(name):
 def test_grad_fn_is_refused():
     with pytest.raises(ag.StagingError, match="help: read `requires_grad` or `is_leaf`"):
         ag.function(without_history)(TENSORS["computed"]())
+
+
+WEIGHT = torch.ones(2)
+
+
+def test_a_parameter_in_place_of_a_tensor_from_outside():
+    global WEIGHT
+
+    def kind():
+        return isinstance(WEIGHT, torch.nn.Parameter)
+
+    staged = ag.function(kind)
+    for make in TENSORS.values():
+        WEIGHT = make()
+        assert staged() == kind()

@@ -103,7 +103,8 @@ def workload(D, V, T, B, cache):
     model = Decoder(D, V, T)
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
-            parameter.data = single(rng.randn(*parameter.shape) * (0.5 if "weight" in name and len(name) > 18 else D**-0.5))
+            scale = 0.5 if name.endswith(("qkv.weight", "out.weight", "down.weight")) else D**-0.5
+            parameter.data = single(rng.randn(*parameter.shape) * scale)
     first = torch.from_numpy(rng.randint(1, V, B))
     end = torch.zeros(V)
     end[0] = 1

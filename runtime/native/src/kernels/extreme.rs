@@ -2,67 +2,17 @@
 //! `x: f32[8, 20, 20]`. Neighbouring elements of the result are computed at once.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
-use super::is_wide;
-use super::selection::{Kernel, Selection};
-use crate::dtype::Element;
+use super::selection::{Selection, precedes};
 
 /// The number of elements of the result that are computed at once.
 const LANES: usize = 16;
 
-/// Returns the kernel, which selects one element of each column. The operand has `inner` columns behind each other.
-pub(crate) fn kernel(element: Element, is_largest: bool) -> Option<Kernel> {
-    match (element, is_largest) {
-        (Element::F32, true) => Some(version::<f32, true>()),
-        (Element::F32, false) => Some(version::<f32, false>()),
-        (Element::F64, true) => Some(version::<f64, true>()),
-        (Element::F64, false) => Some(version::<f64, false>()),
-        (Element::I32, true) => Some(version::<i32, true>()),
-        (Element::I32, false) => Some(version::<i32, false>()),
-        (Element::I64, true) => Some(version::<i64, true>()),
-        (Element::I64, false) => Some(version::<i64, false>()),
-        (Element::Bool, _) => None,
-    }
-}
-
-fn version<T: Copy + PartialOrd, const LARGEST: bool>() -> Kernel {
-    #[cfg(target_arch = "x86_64")]
-    if is_wide() {
-        return wide::<T, LARGEST>;
-    }
-    portable::<T, LARGEST>
-}
-
+/// Selects one element of each column. The operand has `inner` columns behind each other.
+///
 /// # Safety
-/// See [`Kernel`].
+/// See [`super::selection::Kernel`].
 #[inline(always)]
-unsafe fn portable<T: Copy + PartialOrd, const LARGEST: bool>(
-    selection: &Selection,
-    values: *mut u8,
-    indices: *mut i64,
-    a: *const u8,
-) -> Result<(), ()> {
-    // SAFETY: see `Kernel`.
-    unsafe { run::<T, LARGEST>(selection, values.cast(), indices, a.cast()) }
-}
-
-/// # Safety
-/// See [`Kernel`]; the processor must have AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn wide<T: Copy + PartialOrd, const LARGEST: bool>(
-    selection: &Selection,
-    values: *mut u8,
-    indices: *mut i64,
-    a: *const u8,
-) -> Result<(), ()> {
-    // SAFETY: see `Kernel`.
-    unsafe { portable::<T, LARGEST>(selection, values, indices, a) }
-}
-
-/// # Safety
-/// See [`Kernel`].
-#[inline(always)]
-unsafe fn run<T: Copy + PartialOrd, const LARGEST: bool>(
+pub(super) unsafe fn run<T: Copy + PartialOrd, const LARGEST: bool>(
     selection: &Selection,
     values: *mut T,
     indices: *mut i64,
@@ -107,10 +57,10 @@ unsafe fn block<T: Copy + PartialOrd, const LARGEST: bool, const N: usize>(
             let row = a.add(column * inner).cast::<[T; N]>().read_unaligned();
             for lane in 0..N {
                 let (x, kept) = (row[lane], best[lane]);
-                let precedes = if LARGEST { x > kept } else { x < kept };
-                is_ordered &= precedes | (x <= kept) | (x >= kept);
-                best[lane] = if precedes { x } else { kept };
-                index[lane] = if precedes { column as u32 } else { index[lane] };
+                let is_better = precedes::<T, LARGEST>(x, kept);
+                is_ordered &= is_better | (x <= kept) | (x >= kept);
+                best[lane] = if is_better { x } else { kept };
+                index[lane] = if is_better { column as u32 } else { index[lane] };
             }
         }
         values.cast::<[T; N]>().write_unaligned(best);

@@ -13,7 +13,7 @@ pub(crate) use self::loops::Kernel;
 mod loops;
 
 pub(crate) mod elementwise;
-pub(crate) mod extreme;
+mod extreme;
 mod lanes;
 pub(crate) mod loss;
 mod math;

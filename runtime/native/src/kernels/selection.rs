@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::is_wide;
+use super::{extreme, is_wide};
 use crate::dtype::Element;
 
 /// The maximum number of elements that are selected in each row.
@@ -19,7 +19,7 @@ pub(crate) struct Selection {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) selected: usize,
-    /// The distance of the elements of a row. The kernels of this file require 1.
+    /// The distance of the elements of a row. If it is not 1, one element of each row is selected.
     pub(crate) inner: usize,
     pub(crate) ties: Ties,
 }
@@ -103,7 +103,7 @@ unsafe fn wide<T: Copy + Default + PartialOrd, const LARGEST: bool>(
 
 /// Returns whether `a` is selected before `b`.
 #[inline(always)]
-fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
+pub(super) fn precedes<T: PartialOrd, const LARGEST: bool>(a: T, b: T) -> bool {
     if LARGEST { a > b } else { a < b }
 }
 
@@ -120,6 +120,10 @@ impl Selection {
         indices: *mut i64,
         a: *const T,
     ) -> Result<(), ()> {
+        if self.inner > 1 {
+            // SAFETY: see `Kernel`.
+            return unsafe { extreme::run::<T, LARGEST>(self, values, indices, a) };
+        }
         // One element more shows whether the last selected element is unique.
         let is_unique = self.ties == Ties::Error;
         let mut first = [(T::default(), 0); MAX_SELECTED + 1];

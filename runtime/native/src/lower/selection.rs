@@ -5,7 +5,6 @@ use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::extreme;
 use crate::kernels::selection::{self, Gather, MAX_SELECTED, Pick, Selection, Ties};
 use crate::program::Step;
 use crate::view::View;
@@ -67,11 +66,8 @@ impl Lowering<'_> {
             inner = a.sizes[dim + 1..].iter().product();
         }
         (1..=columns.min(MAX_SELECTED)).contains(&selected).then_some(())?;
-        let kernel = match (inner, selected) {
-            (1, _) => selection::kernel(a.element, is_largest)?,
-            (_, 1) => extreme::kernel(a.element, is_largest)?,
-            _ => return None,
-        };
+        (inner == 1 || selected == 1).then_some(())?;
+        let kernel = selection::kernel(a.element, is_largest)?;
         let rows = a.count() / columns;
         let a = self.as_contiguous(&a)?;
         let (value_places, index_places) = (

@@ -28,7 +28,7 @@ class _Local(threading.local):
 
 _LOCAL = _Local()
 
-_OF_TORCH = os.path.dirname(torch.__file__) + os.sep
+OF_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 _REMEDY = "help: do this outside of the staged function, or in a function that is called with `ag.py_function`"
 
@@ -103,7 +103,7 @@ class _Output(io.TextIOBase):
 
 def _logged(handle):
     def called(logger, record):
-        if are_refused() and not record.pathname.startswith(_OF_TORCH):
+        if are_refused() and not record.pathname.startswith(OF_TORCH):
             refuse("this writes to a log")
         return handle(logger, record)
 

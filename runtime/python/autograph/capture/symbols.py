@@ -3,25 +3,21 @@
 The import of sympy takes half a second, so a trace imports this module only when a size is unknown."""
 
 import inspect
-import os
 import sys
 import weakref
 from contextlib import contextmanager
 from types import ModuleType
 
 import sympy
-import torch
 from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv, _constrain_range_for_size
 
 from ..record import ops
+from .permanent import OF_TORCH
 
 COMPARISONS = {
     ops.EQ: sympy.Eq, ops.NE: sympy.Ne, ops.LT: sympy.Lt, ops.LE: sympy.Le, ops.GT: sympy.Gt, ops.GE: sympy.Ge,
 }  # fmt: skip
-
-#: The folder of torch.
-_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 #: The assumed size of a dimension about which nothing is known: neither 0 (empty) nor 1 (broadcast).
 USUAL = 13
@@ -47,7 +43,7 @@ class Shapes(ShapeEnv):
         """Returns the frame that torch's messages name. Torch's own method skips the files of `torch._dynamo` too, and
         imports that module to find them."""
         frame = inspect.currentframe()
-        while frame is not None and frame.f_code.co_filename.startswith(_TORCH):
+        while frame is not None and frame.f_code.co_filename.startswith(OF_TORCH):
             frame = frame.f_back
         return frame
 

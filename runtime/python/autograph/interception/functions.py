@@ -2,13 +2,13 @@
 
 import functools
 import operator
-import os
 import sys
 
 import torch
 
 from ..capture import data_attribute, gradients, scalars, texts
 from ..capture.pausing import OfTrace
+from ..capture.permanent import OF_TORCH
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
@@ -21,10 +21,6 @@ from ..operators.sequences import collected
 from ..operators.values import List
 from ..record.types import BOOL
 from . import hooks, indexing, stacks
-
-
-#: The folder of torch.
-_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 class Interception(OfTrace):
@@ -259,7 +255,7 @@ def _get_is_leaf(staging, func, tensor, *_):
 def _get_grad_fn(staging, func, tensor, *_):
     """Implements `tensor.grad_fn`. Code of torch, such as `checkpoint`, gets None."""
     reader = sys._getframe(2).f_code
-    if _get_is_leaf(staging, func, tensor) or reader.co_filename.startswith(_TORCH):
+    if _get_is_leaf(staging, func, tensor) or reader.co_filename.startswith(OF_TORCH):
         return None
     message = "`grad_fn` is a node of autograd, which a tensor of a graph does not have"
     raise StagingError(f"{message}\nhelp: read `requires_grad` or `is_leaf`", spans.current())

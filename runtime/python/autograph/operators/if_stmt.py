@@ -45,16 +45,11 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     blocks = []
     for branch in branches:
         set_state(init)  # the next block must not record this as a change
-        block = regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection)
-        if not block.is_dead:
-            block.closure = {id(closure[name]): value for name, value in zip(names, block.values) if name in closure}
-        blocks.append(block)
+        blocks.append(regions.trace(staging, branch, get_state, set_state, init, is_selection=is_selection))
     for block in blocks:
         staging.aliases.held.update(block.held)
     set_state(init)
-    for cell in {cell for block in blocks for cell in block.changed if isinstance(cell, ClosureVariable)}:
-        for block in blocks:
-            block.closure.setdefault(id(cell.cell), cell.state())
+    _complete(blocks, [closure.get(name) for name in names])
     merged = [
         _merge(staging, index, name, blocks, init[index]) if name in read else specs.Constant(init[index])
         for index, name in enumerate(names)
@@ -81,6 +76,17 @@ def _record(staging, flag, body, orelse, get_state, set_state, names, outputs, i
     if shared:
         assigned = [value for value, spec in zip(built, merged) if not isinstance(spec, specs.Constant)]
         sharing.mark(staging, shared, [*assigned, *map(sharing.assigned, cells)])
+
+
+def _complete(blocks, variables):
+    """Adds the states of closure variables that only another block is known to change. The trace of a later block can find
+    that a function reads a variable: `k` in `if c: k = 1`, `else: f()`. `variables` contains the closure cells of the
+    variables; None for attributes and items."""
+    cells = {cell for block in blocks for cell in block.changed if isinstance(cell, ClosureVariable)}
+    for block in (block for block in blocks if not block.is_dead):
+        values = {id(variable): value for variable, value in zip(variables, block.values)}
+        for cell in cells:
+            block.changed.setdefault(cell, values.get(id(cell.cell), cell.state()))
 
 
 def _merge(staging, index, name, blocks, init):
@@ -110,7 +116,7 @@ def _slots(staging, names, init, merged, cells, blocks):
         for index, (name, spec) in enumerate(zip(names, merged))
         if not isinstance(spec, specs.Constant)
     ]
-    return slots + [sharing.place(staging, cell, [block.state(cell) for block in live]) for cell in cells]
+    return slots + [sharing.place(staging, cell, [_state(block, cell) for block in live]) for cell in cells]
 
 
 def _cells(staging, blocks):
@@ -121,7 +127,7 @@ def _cells(staging, blocks):
             if cell in cells:
                 continue
             found = []
-            live = [(other, other.state(cell)) for other in blocks if not other.is_dead]
+            live = [(other, _state(other, cell)) for other in blocks if not other.is_dead]
             kept = regions.kept_items(cell, cell_state(cell), [state for _, state in live])
             for other, state in live:
                 with regions.at_end(staging, other):
@@ -161,6 +167,10 @@ def _appends(staging, cell, body, orelse):
     return len(body.children) != len(orelse.children) and staging.objects.only_grows(cell)
 
 
+def _state(block, cell):
+    return block.changed[cell] if cell in block.changed else cell_state(cell)
+
+
 def _results(staging, block, merged, cells, types):
     if block.is_dead:  # never evaluated; only the types matter
         return [specs.unused(type) for type in types]
@@ -168,5 +178,5 @@ def _results(staging, block, merged, cells, types):
     for value, spec in zip(block.values, merged):
         results.extend(lower(staging, value, spec))
     for cell, spec in cells.items():
-        results.extend(regions.lower_cell(staging, cell, block.state(cell), spec))
+        results.extend(regions.lower_cell(staging, cell, _state(block, cell), spec))
     return results

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars, texts
 from ..capture.aliases import Base, cell_state, set_cell_state
 from ..capture.rows import Row, StandIn, refuse, stand_ins_in
-from ..capture.places import MISSING, Attribute, ClosureVariable, Contents, Items
+from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
@@ -32,19 +32,9 @@ class Block:
     def __init__(self, region):
         self.region = region
         self.values = None
-        self.closure = {}  # id of a closure cell of Python -> the value at the end, for variables that functions may read
         self.changed = {}
         self.held = ()
         self.is_dead = False
-
-    def state(self, cell):
-        """Returns the state of a cell at the end of the block. The trace of a later block can find that a variable is a
-        cell: `k` in `if c: k = 1`, `else: f()`, where `f` reads `k`."""
-        if cell in self.changed:
-            return self.changed[cell]
-        if isinstance(cell, ClosureVariable) and id(cell.cell) in self.closure:
-            return self.closure[id(cell.cell)]
-        return cell_state(cell)
 
 
 def trace(staging, body, get_state, set_state, values, install=None, is_selection=False):

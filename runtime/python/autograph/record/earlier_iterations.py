@@ -8,7 +8,7 @@ A graph computes such a gradient in the current iteration only."""
 
 from .nodes import Value
 from .ops import FOR, WHILE, Call, Gradient
-from .queries import earlier_values, gradient_sources, is_float
+from .queries import body_of, carried_by, earlier_values, gradient_sources, is_float
 
 
 def gradient_across(region):
@@ -24,9 +24,9 @@ def gradient_across(region):
             if isinstance(node.op, Call) and node.op.function.region not in seen:
                 seen.add(node.op.function.region)
                 pending.append((node.op.function.region, ()))
-            is_loop = node.op in (WHILE, FOR)
             for inner in node.regions:
-                pending.append((inner, (*loops, node) if is_loop and inner is node.regions[-1] else loops))
+                is_body = node.op in (WHILE, FOR) and inner is body_of(node)
+                pending.append((inner, (*loops, node) if is_body else loops))
     return None
 
 
@@ -34,10 +34,9 @@ def _continues(gradient, loops):
     outputs, _, inputs = gradient.args
     carried = {}  # parameter of a loop -> (its value before the loop, its value after an iteration), of the loops passed so far
     for loop in reversed(loops):
-        count, body = len(loop.outputs), loop.regions[-1]
-        own = dict(zip(body.params[-count:], zip(loop.args[-count:], body.results)))
+        own = carried_by(loop)
         used = {value for value in gradient_sources(outputs, carried) if value in own and is_float(value)}
-        if any(_is_reached(value, used, body, own, carried) for value in inputs):
+        if any(_is_reached(value, used, body_of(loop), own, carried) for value in inputs):
             return True
         carried.update(own)
     return False

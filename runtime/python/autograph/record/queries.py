@@ -244,9 +244,20 @@ def _on_paths(value, params):
     index, count = node.outputs.index(value), len(node.outputs)
     if node.op == IF:
         return [region.results[index] for region in node.regions]
-    starts, body = node.args[-count:], node.regions[node.op == WHILE]
-    params.update(zip(body.params[-count:], zip(starts, body.results)))
-    return starts[index], body.results[index]
+    carried = carried_by(node)
+    params.update(carried)
+    return carried[body_of(node).params[index - count]]
+
+
+def body_of(loop):
+    return loop.regions[loop.op == WHILE]
+
+
+def carried_by(loop):
+    """Returns a dictionary from each parameter of a loop to a tuple: the value before the loop, and the value after an
+    iteration."""
+    count, body = len(loop.outputs), body_of(loop)
+    return dict(zip(body.params[-count:], zip(loop.args[-count:], body.results)))
 
 
 def stops_gradient(node):

@@ -3,7 +3,7 @@
 A trace depends on the state that its code names: attributes, globals, variables of enclosing functions, and the contents
 of the lists, tuples and dictionaries in them. It also depends on the whole state of torch's own modules, such as
 `torch.nn.Linear`. Each run looks up the tensors in this state, so a tensor can be replaced by another of the same
-dtype, shape, device, `requires_grad` and `is_leaf`."""
+class, dtype, shape, device, `requires_grad` and `is_leaf`."""
 
 import os
 from contextvars import ContextVar
@@ -320,7 +320,7 @@ def _is_structure(value):
 
 
 def _kind(tensor):
-    return tensor.dtype, tensor.shape, tensor.device, history(tensor)
+    return type(tensor), tensor.dtype, tensor.shape, tensor.device, history(tensor)
 
 
 def _equal(a, b):
