@@ -51,6 +51,11 @@ pub enum Placeholder {
     Array,
 }
 
+/// The class for a Tensor of unknown dtype in the annotations of annotated source. It is a subclass of
+/// `tensorflow.Tensor[Any]`: with `Tensor[Any]` itself as the declared type of a parameter, ty would infer `Tensor[Any]`
+/// for an argument such as `tf.reduce_sum(x)`, although the dtype of `x` is known.
+pub const UNTYPED_TENSOR: &str = "ag_untyped_";
+
 impl Placeholder {
     pub const ALL: [Self; 3] = [Self::Tensor, Self::Argument, Self::Array];
     /// The module of the classes.
@@ -136,6 +141,14 @@ impl TypeExpression {
 
     pub fn is_any(&self) -> bool {
         matches!(self, Self::Class(class) if class.is("typing", "Any"))
+    }
+
+    /// Returns whether this is `tensorflow.Tensor[Any]`.
+    pub fn is_untyped_tensor(&self) -> bool {
+        let Self::Generic(generic) = self else { return false };
+        let is_tensor = matches!(&generic.0, Self::Class(class)
+            if class.qualname == "Tensor" && class.module.split('.').next() == Some("tensorflow"));
+        is_tensor && generic.1.iter().all(Self::is_any)
     }
 
     pub fn is_callable(&self) -> bool {

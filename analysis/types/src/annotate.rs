@@ -25,7 +25,7 @@ use ag_index::definitions::ClassEntry;
 use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, REPLACED_BUILTINS, Signature};
 use ag_index::oracle::Assumption;
-use ag_index::type_expression::TypeExpression;
+use ag_index::type_expression::{TypeExpression, UNTYPED_TENSOR};
 use ag_syntax::expressions::{NESTED, OPERAND};
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
@@ -291,6 +291,10 @@ impl Writer<'_> {
         for alternative in assumed.alternatives() {
             if !annotation.is_empty() {
                 annotation.push_str(" | ");
+            }
+            if alternative.is_untyped_tensor() {
+                annotation.push_str(UNTYPED_TENSOR);
+                continue;
             }
             alternative.print(&mut annotation, &mut |leaf, text| {
                 match leaf {

@@ -225,7 +225,8 @@ impl<'db> Inference<'db> {
             Some(ExprId(position as u32))
         };
         self.implicit_calls(body, &id, &mut types.calls);
-        self.returns(body, &mut types);
+        let is_method = index.function(scope).is_some_and(|entry| entry.class.is_some());
+        self.returns(body, is_method, &mut types);
         self.yields(expressions, &mut types);
         self.roots(scope, expressions, &mut types);
         types
@@ -303,7 +304,8 @@ impl<'db> Inference<'db> {
         }
     }
 
-    fn returns(&self, body: &[Stmt], types: &mut ScopeTypes) {
+    /// `is_method`: whether the body is that of a method, which may return `self` or `cls(…)`.
+    fn returns(&self, body: &[Stmt], is_method: bool, types: &mut ScopeTypes) {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Returns<'a>(Vec<&'a Expr>, bool);
         impl<'a> StatementVisitor<'a> for Returns<'a> {
@@ -325,7 +327,10 @@ impl<'db> Inference<'db> {
             types.returns.insert(TypeExpression::none());
         }
         for value in returns.0 {
-            types.returns.join(&self.assumed(value));
+            types.returns.join(&match is_method && self.is_self(value) {
+                true => AssumedType::of(TypeExpression::class("typing", "Self")),
+                false => self.assumed(value),
+            });
         }
     }
 

@@ -5,7 +5,7 @@ use ty_python_semantic::types::{Type, TypeDefinition};
 
 use super::{Inference, module_name};
 use ag_index::facts::{Alternative, Callee, CalleeKind, DType, Fact, Library, TensorKind};
-use ag_index::type_expression::Placeholder;
+use ag_index::type_expression::{Placeholder, UNTYPED_TENSOR};
 
 /// The maximum length of a type for display. Longer types are truncated.
 const MAX_SHOWN: usize = 120;
@@ -19,6 +19,7 @@ impl<'db> Inference<'db> {
 
     fn shown(&self, ty: Type<'db>) -> Name {
         let mut shown = ty.display(self.db, &self.env).to_string().replace("float*", "float");
+        shown = shown.replace(UNTYPED_TENSOR, "Tensor[Any]");
         for placeholder in Placeholder::ALL {
             shown = shown.replace(placeholder.class(), placeholder.shown());
         }
@@ -159,6 +160,10 @@ impl<'db> Inference<'db> {
                 }
                 _ => {}
             },
+            Placeholder::MODULE if class == UNTYPED_TENSOR => {
+                let (kind, library) = (TensorKind::Tensor, Library::Tensorflow);
+                return Alternative::Tensor { kind, dtype: None, library };
+            }
             Placeholder::MODULE => {
                 if let Some(placeholder) = Placeholder::of_class(&class) {
                     let library = match placeholder {
@@ -207,9 +212,8 @@ impl<'db> Inference<'db> {
 /// Returns the kind of Tensor-like object that a class has, by the name of the class; `None` for other classes.
 fn tensor_kind(class: &str) -> Option<TensorKind> {
     Some(match class {
-        "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array" | "ArrayImpl" | "Tracer" => {
-            TensorKind::Tensor
-        }
+        UNTYPED_TENSOR | "Tensor" | "EagerTensor" | "SymbolicTensor" | "KerasTensor" | "Array"
+        | "ArrayImpl" | "Tracer" => TensorKind::Tensor,
         "Variable" | "ResourceVariable" | "Parameter" | "Buffer" => TensorKind::Variable,
         "RaggedTensor" => TensorKind::Ragged,
         "SparseTensor" => TensorKind::Sparse,

@@ -16,7 +16,7 @@ use ty_python_semantic::types::{Type, TypeDefinition, TypeDetail};
 use super::{Inference, module_key};
 use ag_index::assumed::AssumedType;
 use ag_index::facts::{Alternative, Library};
-use ag_index::type_expression::{Placeholder, TypeExpression};
+use ag_index::type_expression::{Placeholder, TypeExpression, UNTYPED_TENSOR};
 
 impl<'db> Inference<'db> {
     /// Returns the type of an expression.
@@ -33,10 +33,17 @@ impl<'db> Inference<'db> {
             None => assumed.unknown = true,
         }
         let is_vague = assumed.unknown || assumed.alternatives().iter().any(TypeExpression::mentions_any);
-        match expression {
-            Expr::Dict(dict) if is_vague => self.dict_of(dict).unwrap_or(assumed),
-            _ => assumed,
+        match is_vague.then(|| self.display_type(expression)).flatten() {
+            Some(computed) => computed,
+            None => assumed,
         }
+    }
+
+    /// Returns whether an expression is `self`, or `cls(…)` in a class method. ty's type for both is the type variable
+    /// `Self`.
+    pub(super) fn is_self(&self, expression: &Expr) -> bool {
+        matches!(self.type_of(expression), Some(ty @ Type::TypeVar(_))
+            if ty.display(self.db, &self.env).to_string().starts_with("Self@"))
     }
 
     /// `lambda x: x > 0` -> `Callable[..., Tensor]`.
@@ -48,17 +55,45 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns the type of a dictionary literal, computed from its items. If the literal is an argument, ty infers the
-    /// declared type of the parameter (`options: dict[str, Any]`), which may be less precise.
-    fn dict_of(&self, dict: &ast::ExprDict) -> Option<AssumedType> {
-        let (mut keys, mut values) = (AssumedType::default(), AssumedType::default());
-        for item in &dict.items {
-            keys.join(&self.assumed(item.key.as_ref()?));
-            values.join(&self.assumed(&item.value));
+    /// Returns the type of a list, set or dictionary display or comprehension, computed from its elements. If the
+    /// expression is an argument or a result, ty infers the declared type (`options: dict[str, Any]`), which may be less
+    /// precise.
+    fn display_type(&self, expression: &Expr) -> Option<AssumedType> {
+        let join = |elements: Vec<&Expr>| {
+            let mut joined = AssumedType::default();
+            elements.into_iter().for_each(|element| joined.join(&self.assumed(element)));
+            joined.union().filter(|_| !joined.unknown)
+        };
+        let keys = |keys: Vec<&Expr>| join(keys).unwrap_or_else(TypeExpression::any);
+        let (class, arguments) = match expression {
+            Expr::Dict(dict) => {
+                let names = dict.items.iter().map(|item| item.key.as_ref()).collect::<Option<_>>()?;
+                ("dict", vec![keys(names), join(dict.items.iter().map(|item| &item.value).collect())?])
+            }
+            Expr::DictComp(node) => {
+                ("dict", vec![keys(node.key.as_deref().into_iter().collect()), join(vec![&*node.value])?])
+            }
+            Expr::List(list) if !list.elts.iter().any(Expr::is_starred_expr) => {
+                ("list", vec![join(list.elts.iter().collect())?])
+            }
+            Expr::ListComp(node) => ("list", vec![join(vec![&*node.elt])?]),
+            Expr::SetComp(node) => ("set", vec![join(vec![&*node.elt])?]),
+            Expr::Tuple(tuple) if !tuple.elts.iter().any(Expr::is_starred_expr) => {
+                let elements: Vec<_> = tuple.elts.iter().map(|element| join(vec![element])).collect();
+                elements.iter().find_map(Option::as_ref)?;
+                let element = |element: Option<_>| element.unwrap_or_else(TypeExpression::any);
+                ("tuple", elements.into_iter().map(element).collect())
+            }
+            _ => return None,
+        };
+        let class = TypeExpression::builtin(class);
+        // In a recursive function the type would grow in each round: `{key: part(value) for key, value in node}`.
+        let mut is_nested = false;
+        for argument in &arguments {
+            argument.visit(&mut |part| is_nested |= *part == class);
         }
-        let known = |elements: &AssumedType| elements.union().filter(|_| !elements.unknown);
-        let arguments = vec![known(&keys)?, known(&values)?];
-        Some(AssumedType::of(TypeExpression::generic(TypeExpression::builtin("dict"), arguments)))
+        let grows = is_nested && !expression.is_dict_expr();
+        (!grows).then(|| AssumedType::of(TypeExpression::generic(class, arguments)))
     }
 
     /// Returns whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
@@ -248,6 +283,10 @@ impl<'db> Inference<'db> {
                 let TypeExpression::Class(class) = &name else { return Some(name) };
                 Some(match class.module.as_str() {
                     "builtins" => TypeExpression::Builtin(class.qualname.clone()),
+                    Placeholder::MODULE if class.qualname == UNTYPED_TENSOR => TypeExpression::generic(
+                        TypeExpression::class("tensorflow._tensor", "Tensor"),
+                        vec![TypeExpression::any()],
+                    ),
                     Placeholder::MODULE => {
                         Placeholder::of_class(&class.qualname).map_or(name, TypeExpression::Placeholder)
                     }

@@ -128,6 +128,9 @@ def ag_sum_(values: typing.Iterable[_A], /, start: _B) -> _A | _B: ...
 
 def ag_print_(*args: typing.Any, **kwargs: typing.Any) -> None: ...
 
+# A parameter that receives a Tensor of unknown dtype.
+class ag_untyped_(_Tensor[typing.Any]): ...
+
 # The argument of a Keras method or of a mapped function when nothing determines its type: a Tensor,
 # or a structure of Tensors. Operators return Tensors; an item can have any type.
 class ag_tensor_(_Tensor[typing.Any]):
