@@ -163,9 +163,12 @@ fn is_confirmed(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
             !(parameter_use::may_be_number(ctx, position) || is_data_of_step(ctx, position))
                 || parameter_use::is_used_as_tensor(ctx, &parameter.name)
         }
-        // If a call may reach several functions, its arguments may be meant for another of them.
+        // If a call may reach several functions, its arguments may be meant for another of them. Functions in one
+        // container receive the same arguments: `SCHEDULES[name](step, rate)`.
         Source::CallSites if ctx.stage.several_callees => {
+            let is_method = ctx.stage.parameters.first().is_some_and(|it| it.source == Source::Receiver);
             parameter_use::is_used_as_tensor(ctx, &parameter.name)
+                || !is_method && is_passed_tensor_by_value(ctx, position, calls)
         }
         // The values that a library function passes to its bodies are known only from the arguments of its call.
         Source::CallSites if !callers::is_called_by_users(ctx.stage) => {
@@ -198,6 +201,23 @@ fn is_passed_tensor(ctx: &FunctionContext, position: usize, calls: usize) -> boo
         }
         None => true,
     }
+}
+
+/// Returns whether a call of this function as a value passes a value that certainly is a Tensor.
+fn is_passed_tensor_by_value(ctx: &FunctionContext, position: usize, calls: usize) -> bool {
+    let parameter = ctx.stage.parameters.iter().nth(position);
+    let (Some(calls), Some(parameter)) = (calls.checked_sub(1), parameter) else { return false };
+    path_certainty::argument_by_value(ctx.db, ctx.stage, position, &parameter.name).is_some_and(
+        |(function, value)| {
+            FunctionContext::of(ctx.db, function).is_some_and(|caller| {
+                let calls_value = callers::of_stage(ctx.db, ctx.stage)
+                    .and_then(|call| caller.expression_at(call.range)?.as_call_expr())
+                    .is_some_and(|call| caller.callee(call).is_none());
+                let fact = caller.fact(value);
+                calls_value && !fact.unknown && fact.is_tensor() && !is_assumed(&caller, value, calls)
+            })
+        },
+    )
 }
 
 /// `seen`: the expressions that are already followed.

@@ -6,6 +6,7 @@
 
 mod callers;
 mod classes;
+mod comparisons;
 mod conditionals;
 pub mod context;
 mod conversion;

@@ -10,6 +10,8 @@
 //! jax.vmap(scaled, in_axes=(0, None))(table, weights)
 //! ```
 
+use std::cell::RefCell;
+
 use ag_db::Db;
 use ag_flow::{DefKind, Flow};
 use ag_index::answers::Target;
@@ -22,10 +24,9 @@ use ag_syntax::functions::FunctionAst;
 use ag_syntax::qname::QName;
 use ag_syntax::statements;
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
-use super::callers;
 use super::names::bound_names;
 use super::path_certainty;
 
@@ -39,7 +40,9 @@ const OF_SHAPE: [&str; 10] =
 /// Returns whether a value of this function certainly depends on a mapped argument.
 pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
     let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-    let view = FunctionView { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage) };
+    let followed = RefCell::default();
+    let view =
+        FunctionView { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage), followed };
     view.is_mapped(value, MAX_STEPS)
 }
 
@@ -52,6 +55,9 @@ struct FunctionView<'a> {
     /// How the function is staged; `None` if it is not. The function around `jax.vmap(lambda row: f(row))` need not be
     /// staged.
     stage: Option<&'a Stage>,
+    /// The definitions that are being followed. A loop leads back to one of them: `x = x @ w`. Such a value is mapped if
+    /// its value before the loop is.
+    followed: RefCell<Vec<TextRange>>,
 }
 
 impl<'a> FunctionView<'a> {
@@ -62,6 +68,7 @@ impl<'a> FunctionView<'a> {
             ast: function_ast(db, function).as_ref()?,
             flow: queries::flow(db, function).as_ref()?,
             stage: queries::stage(db, function).as_ref(),
+            followed: RefCell::default(),
         })
     }
 
@@ -115,18 +122,26 @@ impl<'a> FunctionView<'a> {
         }
         definitions.iter().all(|definition| match definition.kind {
             DefKind::Parameter(_) => self.is_mapped_parameter(&name.id, steps),
-            DefKind::Assign | DefKind::AugAssign | DefKind::Walrus | DefKind::ForTarget => definition
-                .value
-                .and_then(|range| expressions::at(self.ast.def(), range))
-                .or_else(|| self.unpacked(definition.range))
-                .is_some_and(|value| self.is_mapped(value, steps)),
+            DefKind::Assign | DefKind::AugAssign | DefKind::Walrus | DefKind::ForTarget => {
+                if self.followed.borrow().contains(&definition.range) {
+                    return true;
+                }
+                self.followed.borrow_mut().push(definition.range);
+                let value = definition
+                    .value
+                    .and_then(|range| expressions::at(self.ast.def(), range))
+                    .or_else(|| self.unpacked(definition.range));
+                let mapped = value.is_some_and(|value| self.is_mapped(value, steps));
+                self.followed.borrow_mut().pop();
+                mapped
+            }
             DefKind::Outer => self.is_mapped_outside(name, steps),
             _ => false,
         })
     }
 
     /// Returns the right side of `a, b = f(x)`, which binds the name at `range`.
-    fn unpacked(&self, range: ruff_text_size::TextRange) -> Option<&'a Expr> {
+    fn unpacked(&self, range: TextRange) -> Option<&'a Expr> {
         statements::of_function(self.ast.def()).into_iter().find_map(|statement| match statement {
             Stmt::Assign(assign) => assign
                 .targets
@@ -155,30 +170,10 @@ impl<'a> FunctionView<'a> {
         let (document, path) = (self.function.document(self.db), self.function.path(self.db).clone());
         let target = Target { document, path, bound: false };
         let passed = path_certainty::argument(self.db, stage, &target, name)
-            .or_else(|| self.passed_by_value(stage, position, name));
+            .or_else(|| path_certainty::argument_by_value(self.db, stage, position, name));
         passed.is_some_and(|(caller, value)| {
             FunctionView::of(self.db, caller).is_some_and(|caller| caller.is_mapped(value, steps))
         })
-    }
-
-    /// Returns the argument that a call passes for a parameter, if the function is called as a value: `kernel(a, b)`,
-    /// where `kernel` is a variable.
-    fn passed_by_value(
-        &self,
-        stage: &Stage,
-        position: usize,
-        name: &str,
-    ) -> Option<(FunctionId<'a>, &'a Expr)> {
-        let callers::Call { function, ast, range, .. } =
-            callers::of_stage(self.db, stage).filter(|_| stage.by_value)?;
-        let call = expressions::at(ast.def(), range)?.as_call_expr()?;
-        if let Some(keyword) = call.arguments.find_keyword(name) {
-            return Some((function, &keyword.value));
-        }
-        let receives = stage.parameters.first().is_some_and(|first| first.source == Source::Receiver);
-        let position = position.checked_sub(usize::from(receives))?;
-        let spread = call.arguments.args.iter().any(Expr::is_starred_expr);
-        Some((function, call.arguments.args.get(position).filter(|_| !spread)?))
     }
 
     /// Returns whether a variable of an enclosing staged function is mapped.

@@ -215,6 +215,29 @@ pub(super) fn argument<'db>(
     (!spread && !site.partial).then_some((caller, value))
 }
 
+/// Returns the argument that a call passes for a parameter, and the calling function, if the function is called as a
+/// value: `kernel(a, b)`, where `kernel` is a variable.
+pub(super) fn argument_by_value<'db>(
+    db: &'db dyn Db,
+    stage: &Stage,
+    position: usize,
+    name: &str,
+) -> Option<(FunctionId<'db>, &'db Expr)> {
+    let Call { function, ast, range, .. } = callers::of_stage(db, stage).filter(|_| stage.by_value)?;
+    let call = expressions::at(ast.def(), range)?.as_call_expr()?;
+    // The function of a library calls it: `lax.switch(i, kernels, a, b)`.
+    if queries::imports(db, function.document(db)).resolve(&call.func).is_some() {
+        return None;
+    }
+    if let Some(keyword) = call.arguments.find_keyword(name) {
+        return Some((function, &keyword.value));
+    }
+    let receives = stage.parameters.first().is_some_and(|first| first.source == Source::Receiver);
+    let position = position.checked_sub(usize::from(receives))?;
+    let spread = call.arguments.args.iter().any(Expr::is_starred_expr);
+    Some((function, call.arguments.args.get(position).filter(|_| !spread)?))
+}
+
 /// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
 /// returns and tests an attribute of `self` or compares with a string: `if like == "numpy": return …`.
 ///

@@ -4,6 +4,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
+use super::super::comparisons;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Certainty, Decision};
 use super::{bool_severity, decision_severity, snippet};
@@ -182,6 +183,10 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
 /// Returns how an expression implicitly converts a value to bool, and the converted value.
 fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
     match expression {
+        Expr::Call(call) if call.func.is_attribute_expr() => {
+            let (method, value) = comparisons::searched(ctx, call)?;
+            tracing::is_tensor(ctx, value).then(|| (format!("`.{method}()`"), value))
+        }
         Expr::Call(call) => {
             let name = ctx.builtin(&call.func)?;
             let arguments = &call.arguments.args;
@@ -193,6 +198,7 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
                 ("max" | "min", [first, second, ..]) if call.arguments.keywords.is_empty() => {
                     [first, second].into_iter().find(|value| tracing::is_tensor(ctx, value))?
                 }
+                ("max" | "min" | "sorted", _) => comparisons::key(call)?,
                 _ => return None,
             };
             tracing::is_tensor(ctx, value).then(|| (format!("`{name}`"), value))
@@ -202,7 +208,7 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
             let several = match container {
                 Expr::List(list) => !list.elts.is_empty(),
                 Expr::Tuple(tuple) => !tuple.elts.is_empty(),
-                _ => false,
+                _ => comparisons::is_sequence(ctx.fact(container)),
             };
             let searches = matches!(op, ast::CmpOp::In | ast::CmpOp::NotIn) && several;
             (searches && tracing::is_tensor(ctx, &compare.left)).then(|| ("`in`".to_owned(), &*compare.left))

@@ -328,7 +328,7 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
             // `model.last = y`, where `model` is an object of the module, or of a function outside the trace.
             (Expr::Name(name), _) if !scope.is_local(&name.id) => {
-                ctx.root() == Some(RootKind::JaxJit) && !handles_state(ctx)
+                ctx.root().is_some_and(keeps_tracers) && !handles_state(ctx)
             }
             (Expr::Name(name), Some(receiver)) if ctx.root().is_none() => {
                 receiver.source == Source::Receiver
@@ -339,7 +339,7 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
             (Expr::Name(name), Some(receiver)) => {
                 receiver.source == Source::Receiver
                     && name.id == receiver.name
-                    && ctx.root() == Some(RootKind::JaxJit)
+                    && ctx.root().is_some_and(keeps_tracers)
                     && (captures_receiver(ctx.stage) || tracing::is_static(ctx, receiver))
                     && !handles_state(ctx)
             }
@@ -349,12 +349,18 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
     }
 }
 
+/// Returns whether a tracer that a function of this kind stores in an object can be read after its trace has ended: the
+/// function is jitted, or the body of a `lax.scan`, whose `self` is a captured object.
+fn keeps_tracers(root: RootKind) -> bool {
+    matches!(root, RootKind::JaxJit | RootKind::ControlFlowBody)
+}
+
 /// Returns whether the code uses flax's nnx, whose modules are traced together with their state.
 fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }
 
-/// Returns whether a jitted function calls this method on an object of the module, or of a function outside the trace,
+/// Returns whether the function that starts the trace calls this method on an object of the module, or of a function outside the trace,
 /// directly or through other methods of the object:
 ///
 /// ```python
@@ -377,16 +383,16 @@ fn is_called_on_outer(ctx: &FunctionContext) -> bool {
         let own = stage.parameters.first().filter(|first| first.source == Source::Receiver);
         let is_own = own.is_some_and(|own| own.name == receiver.id);
         if stage.root.is_some() {
-            let is_jitted = stage.root == Some(RootKind::JaxJit) && stage.dialect == ctx.dialect();
+            let is_traced = stage.root.is_some_and(keeps_tracers) && stage.dialect == ctx.dialect();
             let is_outer = !flow.scope().is_local(&receiver.id);
             let is_kept =
                 captures_receiver(stage) || stage.static_parameters.contains(ParameterIndex::from(0_u32));
-            return is_jitted && (is_outer || is_own && is_kept);
+            return is_traced && (is_outer || is_own && is_kept);
         }
         if !is_own {
             let is_captured = !flow.scope().is_local(&receiver.id)
                 && tracing::is_outside_staged_code(ctx.db, call.function);
-            return is_captured && stage.mode == RootKind::JaxJit;
+            return is_captured && keeps_tracers(stage.mode);
         }
         method = call.ast.def().name.as_str();
     }

@@ -81,8 +81,8 @@ fn check(ctx: &FileContext) {
     }
 }
 
-/// Reports calls that pass an instance of a dataclass without a hash for a static parameter. Its class is known from the
-/// types of the calls:
+/// Reports calls that pass a list, a dictionary, or an instance of a dataclass without a hash for a static parameter. Its
+/// class is known from the types of the calls:
 ///
 /// ```python
 /// class Experiment:
@@ -98,16 +98,23 @@ fn check_parameters(ctx: &FunctionContext) {
     }
     for (position, parameter) in ctx.stage.parameters.iter_enumerated() {
         let Some(fact) = ctx.types.parameters.get(position) else { continue };
-        let [Alternative::Instance { class, .. }] = fact.alternatives.as_slice() else { continue };
         if fact.unknown
             || parameter.source != Source::CallSites
             || !ctx.stage.static_parameters.contains(position)
-            || !is_unhashable(ctx, fact)
         {
             continue;
         }
+        let (kind, help) = match fact.alternatives.as_slice() {
+            [Alternative::Instance { class, .. }] if is_unhashable(ctx, fact) => {
+                (format!("an instance of `{class}`"), INSTANCE_HELP)
+            }
+            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "dict" | "set") => {
+                (format!("a {class}"), HELP)
+            }
+            _ => continue,
+        };
         let message = format!(
-            "an instance of `{class}` is not hashable, but `{}` is a static argument of `{}`",
+            "{kind} is not hashable, but `{}` is a static argument of `{}`",
             parameter.name,
             ctx.def().name
         );
@@ -123,7 +130,7 @@ fn check_parameters(ctx: &FunctionContext) {
                 }
             }
         };
-        report.help(INSTANCE_HELP).emit();
+        report.help(help).emit();
     }
 }
 
@@ -136,12 +143,13 @@ fn is_unhashable(ctx: &FunctionContext, fact: &Fact) -> bool {
     document_of(ctx.db, ctx.document, module.as_deref()).is_some_and(defines)
 }
 
+const HELP: &str = "pass a tuple or another hashable value";
 const INSTANCE_HELP: &str = "make it a frozen dataclass, or define `__eq__` and `__hash__`";
 
 fn help(argument: &Argument) -> &'static str {
     match argument.kind.noun.as_str() {
         "an array" => "pass a Python number or a tuple, or do not make the argument static",
         noun if noun.starts_with("an instance") => INSTANCE_HELP,
-        _ => "pass a tuple or another hashable value",
+        _ => HELP,
     }
 }

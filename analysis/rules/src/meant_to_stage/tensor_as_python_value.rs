@@ -5,6 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::iterated;
 use crate::FunctionContext;
+use crate::comparisons;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use ag_flow::DefKind;
@@ -230,6 +231,11 @@ impl<'a> Checker<'_, 'a> {
                 self.iterates(&starred.value, starred.range(), "`*` in a call", "`tf.unstack`");
             }
         }
+        if let Some((method, tensor)) = comparisons::searched(ctx, call).filter(|it| self.is_tensor(it.1)) {
+            let what = format!("the argument of `.{method}()`");
+            self.report(tensor, call.range(), &what, "a Tensor", "`tf.where(values == x)`");
+            return;
+        }
         let Some((name, (how, instead))) =
             ctx.builtin(&call.func).and_then(|name| Some((name, builtin_use(name)?)))
         else {
@@ -239,6 +245,13 @@ impl<'a> Checker<'_, 'a> {
         let Some(first) = arguments.first() else { return };
         let what = format!("an argument of `{name}`");
         let keyed = call.arguments.find_keyword("key").is_some();
+        if let Some(key) = comparisons::key(call).filter(|key| self.is_tensor(key))
+            && matches!(how, Use::Compares | Use::Sorts)
+        {
+            let what = format!("the key by which `{name}` compares");
+            self.report(key, call.range(), &what, "a Tensor", "`tf.argmax`, `tf.argmin` or `tf.argsort`");
+            return;
+        }
         match how {
             Use::Bool if self.is_tensor(first) => {
                 self.report(first, call.range(), &what, "a Tensor", instead)

@@ -125,6 +125,27 @@ impl<'a> Trace<'_, 'a> {
         staged || self.after(statement, local)
     }
 
+    /// Visits the elements of a comprehension, like the body of a Python loop. With a condition, a trace may evaluate
+    /// none of them.
+    fn comprehension(
+        &mut self,
+        generators: &'a [ast::Comprehension],
+        elements: impl IntoIterator<Item = &'a Expr>,
+    ) {
+        let Some(first) = generators.first() else { return };
+        self.visit_expr(&first.iter);
+        if generators.iter().any(|generator| !generator.ifs.is_empty()) {
+            return;
+        }
+        let iterates = generators.iter().all(|generator| iterates(&generator.iter));
+        let outer = self.evaluated;
+        if !iterates {
+            self.evaluated = Evaluated::Repeatedly;
+        }
+        elements.into_iter().for_each(|element| self.visit_expr(element));
+        self.evaluated = outer;
+    }
+
     /// Returns whether to visit the statements after one that may leave the function. It is no longer certain that
     /// these are evaluated.
     fn after(&mut self, statement: &Stmt, local: bool) -> bool {
@@ -150,12 +171,13 @@ impl<'a> Trace<'_, 'a> {
 impl<'a> SourceOrderVisitor<'a> for Trace<'_, 'a> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            // The body of a lambda is evaluated later, and the element of a comprehension once for each item.
-            Expr::Lambda(_)
-            | Expr::ListComp(_)
-            | Expr::SetComp(_)
-            | Expr::DictComp(_)
-            | Expr::Generator(_) => {}
+            // The body of a lambda and the elements of a generator are evaluated later.
+            Expr::Lambda(_) | Expr::Generator(_) => {}
+            Expr::ListComp(node) => self.comprehension(&node.generators, [&*node.elt]),
+            Expr::SetComp(node) => self.comprehension(&node.generators, [&*node.elt]),
+            Expr::DictComp(node) => {
+                self.comprehension(&node.generators, node.key.as_deref().into_iter().chain([&*node.value]));
+            }
             Expr::If(node) if !self.is_staged(&[ConstructKind::IfExp], node.range(), &node.test) => {
                 self.visit_expr(&node.test);
             }

@@ -6,6 +6,7 @@ use ruff_text_size::Ranged;
 use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
+use crate::pitfalls::object_state;
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
@@ -19,7 +20,9 @@ declare_rule! {
     /// ## What it does
     /// Finds Tensors that a staged function stores beyond the end of the call:
     ///
-    /// - an attribute of `self` from which the function also reads the value stored by an earlier call
+    /// - an attribute of `self` from which the function also reads the value stored by an earlier call:
+    ///   `self.level = 0.9 * self.level + 0.1 * x`, also in `call` of a Keras layer and in methods that traced code calls
+    /// - an item of a dictionary in an attribute of `self` from which the function also reads
     /// - a `global` or `nonlocal` name
     /// - an item appended to a list from outside the function, also in `train_step` of a Keras model
     ///
@@ -85,7 +88,8 @@ fn check(ctx: &FunctionContext) {
     );
     let helps = helps_on_same_object(ctx);
     let is_part = is_part && !is_step(ctx) && !helps;
-    if is_part && (ctx.root().is_some() || ctx.creates_objects()) {
+    let runs_often = ctx.root().is_none_or(|root| root == RootKind::KerasMethod);
+    if is_part && (!runs_often || ctx.creates_objects()) {
         return;
     }
     let receiver = ctx.stage.parameters.iter().find(|parameter| parameter.source == Source::Receiver);
@@ -96,7 +100,7 @@ fn check(ctx: &FunctionContext) {
                 assign.targets.iter().for_each(|target| stores.assigned(target, &assign.value))
             }
             Stmt::AugAssign(assign) => stores.assigned(&assign.target, &assign.value),
-            Stmt::Expr(ast::StmtExpr { value, .. }) => {
+            Stmt::Expr(ast::StmtExpr { value, .. }) if !is_part || ctx.root().is_none() => {
                 if let Expr::Call(call) = value.as_ref() {
                     stores.appended(call);
                 }
@@ -162,6 +166,10 @@ fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
         })
 }
 
+fn is_dict(ctx: &FunctionContext, value: &Expr) -> bool {
+    matches!(ctx.fact(value).alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "dict")
+}
+
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
@@ -175,17 +183,24 @@ struct Stores<'c, 'a> {
 impl Stores<'_, '_> {
     fn assigned(&self, target: &Expr, value: &Expr) {
         let ctx = self.ctx;
-        if self.helps || ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
+        if ctx.fact(value).tensor_kind() != Some(TensorKind::Tensor) {
             return;
         }
-        let Some(name) = QName::from_expr(target) else { return };
+        let place = match target {
+            Expr::Subscript(item) if is_dict(ctx, &item.value) => &*item.value,
+            target => target,
+        };
+        let Some(name) = QName::from_expr(place) else { return };
         let is_stored = match target {
+            Expr::Name(_) if self.helps => false,
             Expr::Name(_) if self.is_part => {
                 ctx.flow.scope().globals.contains(name.root()) && self.is_left_in_module(&name)
             }
             Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
-            Expr::Attribute(_) if self.is_part => false,
-            Expr::Attribute(_) => self.is_own(&name) && self.reads_earlier(&name),
+            Expr::Attribute(_) | Expr::Subscript(_) => {
+                let is_part = self.is_part || self.helps;
+                self.is_own(&name) && self.reads_earlier(&name) && (!is_part || self.outlives_trace(place))
+            }
             _ => false,
         };
         if is_stored {
@@ -306,14 +321,29 @@ impl Stores<'_, '_> {
         })
     }
 
+    /// Returns whether an attribute, as in `self.level`, keeps its value from one trace to the next.
+    fn outlives_trace(&self, place: &Expr) -> bool {
+        place
+            .as_attribute_expr()
+            .filter(|attribute| attribute.value.is_name_expr())
+            .is_some_and(|attribute| object_state::outlives_trace(self.ctx, &attribute.attr))
+    }
+
     /// Returns whether the function reads a value that an earlier call stored.
     fn reads_earlier(&self, name: &QName) -> bool {
+        let stores = self.ctx.expressions().into_iter().filter_map(|expression| match expression {
+            Expr::Subscript(item) if !item.ctx.is_load() => Some(item.value.range()),
+            _ => None,
+        });
+        let stores: Vec<_> = stores.collect();
         self.reads(name).any(|read| {
-            self.ctx
-                .flow
-                .definitions_of(read.range(), name)
-                .iter()
-                .any(|definition| definition.node == Cfg::ENTRY)
+            !stores.contains(&read.range())
+                && self
+                    .ctx
+                    .flow
+                    .definitions_of(read.range(), name)
+                    .iter()
+                    .any(|definition| definition.node == Cfg::ENTRY)
         })
     }
 

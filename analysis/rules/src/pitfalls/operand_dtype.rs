@@ -176,7 +176,7 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(right))
             .help("convert one of the two with `tf.cast`");
         match [left, right].into_iter().any(|value| is_dtype_of_argument(ctx, value, MAX_STEPS)) {
-            true => report.severity(Severity::Info).emit(),
+            true => report.severity(Severity::Warning).emit(),
             false => report.emit(),
         }
     }

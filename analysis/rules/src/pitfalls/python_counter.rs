@@ -6,6 +6,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::pitfalls::{object_state, root_calls};
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Binding};
@@ -21,6 +22,7 @@ declare_rule! {
     ///   `self.on = not self.on`) and tests
     /// - Python numbers that outlive the call and that a staged function increments: an attribute of an object, an item
     ///   of a dictionary, a global
+    /// - attributes of `self` that a method increments and compares, if each trace calls the method
     ///
     /// ## Why is this bad?
     /// The update and the test happen while the function is traced. The graph contains only the branch that was taken
@@ -113,7 +115,8 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
     let is_called = match ctx.root() {
         Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
         // A variable of the module outlives the trace, no matter which function changes it.
-        None => !ctx.creates_objects() && root_of(target).is_some_and(|root| ctx.is_module_variable(root)),
+        None if ctx.creates_objects() => false,
+        None => root_of(target).is_some_and(|root| ctx.is_module_variable(root)) || is_kept(ctx, target),
     };
     if !is_called || ctx.staged_region(target.range()).is_some() || counts_traces(ctx.text(target)) {
         return;
@@ -140,6 +143,25 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
         "`{text}` is a Python number: it changes only while the function is traced, not in each call"
     );
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
+}
+
+/// Returns whether a target is an attribute of `self` that outlives the trace, in a method that every trace calls and
+/// that also compares the attribute: `self.count += 1`, then `return self.count >= self.every`.
+fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
+    let Expr::Attribute(attribute) = target else { return false };
+    let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
+    let is_own = receiver
+        .zip(attribute.value.as_name_expr())
+        .is_some_and(|(receiver, object)| receiver.name == object.id);
+    let name = QName::from_expr(target);
+    let is_compared = |expression: &&Expr| {
+        let is_read = |part: &Expr| QName::from_expr(part) == name;
+        expression.is_compare_expr() && any_over_expr(expression, &is_read)
+    };
+    is_own
+        && root_calls::in_every_trace(ctx).is_some()
+        && ctx.expressions().iter().any(|expression| is_compared(&expression))
+        && object_state::outlives_trace(ctx, &attribute.attr)
 }
 
 /// Returns whether the counter is in an object that the function computes from its arguments. The counter then belongs

@@ -34,19 +34,24 @@ pub(super) struct Numbers<'c, 'a> {
 }
 
 impl<'c, 'a> Numbers<'c, 'a> {
-    /// Returns the numbers of a function body or module, given the names and defaults of its parameters.
+    /// Returns the numbers of a function body or module.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
         body: &'a [Stmt],
-        parameters: &[(&'a str, Option<&'a Expr>)],
+        parameters: Option<&'a ast::Parameters>,
     ) -> Self {
-        let is_number = |default: &Option<&Expr>| default.is_some_and(Expr::is_number_literal_expr);
-        let others: Vec<&str> =
-            parameters.iter().filter(|(_, default)| !is_number(default)).map(|(name, _)| *name).collect();
+        let bounds = bounds(body);
+        let is_number = |parameter: &ast::AnyParameterRef| {
+            parameter.default().is_some_and(Expr::is_number_literal_expr)
+                || parameter.annotation().is_some_and(is_number_type)
+                || bounds.contains(parameter.name().as_str())
+        };
+        let parameters = parameters.into_iter().flat_map(|parameters| parameters.iter());
+        let (given, others): (Vec<_>, Vec<_>) = parameters.partition(is_number);
+        let others: Vec<&str> = others.iter().map(|parameter| parameter.name().as_str()).collect();
         let mut bindings = Bindings::of_scope(body, &others);
-        // `def train(total=20)`: the default is a number.
-        for (name, default) in parameters.iter().filter(|(_, default)| is_number(default)) {
-            bindings.values.entry(name).or_default().extend(default);
+        for parameter in given {
+            bindings.values.entry(parameter.name().as_str()).or_default();
         }
         for (name, value) in std::mem::take(&mut bindings.updates) {
             bindings.values.entry(name).or_default().push(value);
@@ -187,6 +192,37 @@ impl<'a> StatementVisitor<'a> for Updates<'a> {
     }
 }
 
+/// Returns the names that are bounds of a Python loop, and so are numbers: `epochs` in `for epoch in range(epochs)`.
+fn bounds(body: &[Stmt]) -> FxHashSet<&str> {
+    #[derive(Default)]
+    struct Bounds<'a>(FxHashSet<&'a str>);
+    impl<'a> SourceOrderVisitor<'a> for Bounds<'a> {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            match statement {
+                Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+                _ => source_order::walk_stmt(self, statement),
+            }
+        }
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            if let Expr::Call(call) = expression
+                && call.func.as_name_expr().is_some_and(|name| name.id == "range")
+            {
+                let names = call.arguments.args.iter().filter_map(Expr::as_name_expr);
+                self.0.extend(names.map(|name| name.id.as_str()));
+            }
+            source_order::walk_expr(self, expression);
+        }
+    }
+    let mut bounds = Bounds::default();
+    bounds.visit_body(body);
+    bounds.0
+}
+
+/// `int`, `float`
+fn is_number_type(annotation: &Expr) -> bool {
+    annotation.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "int" | "float"))
+}
+
 /// `math.pi`
 fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
     ctx.resolve(expression).is_some_and(|name| {
@@ -197,14 +233,40 @@ fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
 /// Returns the functions of the module that return arithmetic on their parameters:
 /// `def rate(step): return 0.9 ** step`.
 fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
-    let is_arithmetic = |def: &ast::StmtFunctionDef| {
-        let parameters: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();
-        let body = def.body.iter().filter(|statement| !is_text(statement)).collect::<Vec<_>>();
-        matches!(body.as_slice(), [Stmt::Return(node)]
-            if node.value.as_deref().is_some_and(|value| of_names(ctx, value, &parameters, 0)))
+    let is_arithmetic = |def: &&ast::StmtFunctionDef| {
+        let mut names: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();
+        returns_arithmetic(ctx, &def.body, &mut names) == Some(true)
     };
     let functions = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
-    functions.filter(|def| is_arithmetic(def)).map(|def| def.name.as_str()).collect()
+    functions.filter(is_arithmetic).map(|def| def.name.as_str()).collect()
+}
+
+/// Returns whether a block returns arithmetic on `names`; `None` if it may do anything else than compute and compare
+/// numbers. Names that it binds to arithmetic are added.
+fn returns_arithmetic<'a>(ctx: &FileContext, body: &'a [Stmt], names: &mut Vec<&'a str>) -> Option<bool> {
+    let mut returns = false;
+    for statement in body {
+        match statement {
+            Stmt::Return(node) => {
+                returns = of_names(ctx, node.value.as_deref()?, names, 0).then_some(true)?;
+            }
+            Stmt::Assign(ast::StmtAssign { targets, value, .. }) => {
+                let ([Expr::Name(target)], true) = (&**targets, of_names(ctx, value, names, 0)) else {
+                    return None;
+                };
+                names.push(target.id.as_str());
+            }
+            Stmt::If(node) => {
+                returns |= returns_arithmetic(ctx, &node.body, names)?;
+                for clause in &node.elif_else_clauses {
+                    returns |= returns_arithmetic(ctx, &clause.body, names)?;
+                }
+            }
+            _ if is_text(statement) => {}
+            _ => return None,
+        }
+    }
+    Some(returns)
 }
 
 fn is_text(statement: &Stmt) -> bool {

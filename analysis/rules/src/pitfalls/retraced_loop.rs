@@ -73,7 +73,7 @@ fn check(ctx: &FileContext) {
     }
     let staged = StagedNames::of(ctx);
     if !staged.is_empty() {
-        let scope = Scope { body: ctx.parsed.suite(), parameters: Vec::new() };
+        let scope = Scope { body: ctx.parsed.suite(), parameters: None };
         Loops { ctx, staged: &staged, scope, numbers: None, class: None }.visit_body(ctx.parsed.suite());
     }
 }
@@ -81,8 +81,7 @@ fn check(ctx: &FileContext) {
 /// The body of a function or of the module.
 struct Scope<'a> {
     body: &'a [Stmt],
-    /// The names of the parameters, with their defaults.
-    parameters: Vec<(&'a str, Option<&'a Expr>)>,
+    parameters: Option<&'a ast::Parameters>,
 }
 
 struct Loops<'c, 'a> {
@@ -101,9 +100,7 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
                 if declared::staging_decorator(self.ctx, def).is_none() {
-                    let parameters =
-                        def.parameters.iter().map(|p| (p.name().as_str(), p.default())).collect();
-                    let scope = Scope { body: &def.body, parameters };
+                    let scope = Scope { body: &def.body, parameters: Some(&def.parameters) };
                     let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take());
                     self.visit_body(&def.body);
                     (self.scope, self.numbers) = outer;
@@ -117,7 +114,7 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
             Stmt::For(_) | Stmt::While(_) => {
                 let (ctx, scope) = (self.ctx, &self.scope);
                 let numbers =
-                    self.numbers.get_or_insert_with(|| Numbers::of_scope(ctx, scope.body, &scope.parameters));
+                    self.numbers.get_or_insert_with(|| Numbers::of_scope(ctx, scope.body, scope.parameters));
                 let before = numbers.enter(statement);
                 source_order::walk_stmt(self, statement);
                 self.numbers.iter_mut().for_each(|numbers| numbers.leave(before));

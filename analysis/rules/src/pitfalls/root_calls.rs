@@ -73,6 +73,9 @@ fn evaluates(body: &[Stmt], range: TextRange) -> Option<Evaluated> {
         let within = statement.range().contains_range(range);
         match statement {
             Stmt::With(node) if within => return evaluates(&node.body, range),
+            Stmt::For(node) if node.iter.range().contains_range(range) => {
+                return (!is_conditional(statement, range)).then_some(Evaluated::Always);
+            }
             Stmt::For(node) if node.body.iter().any(|inner| inner.range().contains_range(range)) => {
                 return evaluates(&node.body, range).and(Some(Evaluated::Repeatedly));
             }
