@@ -2,6 +2,7 @@
 //! the tree, which is then dropped. A file without roots needs no further work.
 
 mod compiled_modules;
+mod identity_decorators;
 mod initial_uses;
 mod keras_version;
 mod model_calls;
@@ -64,6 +65,8 @@ pub struct FileIndex {
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The operands that annotated source wraps. An outer operand comes before the operands inside it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
+    /// The decorators that annotated source wraps (`index/identity_decorators.rs`), each with the name of its function.
+    pub identity_decorators: Vec<(Name, TextRange)>,
     /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`). An outer expression comes before
     /// the expressions inside it.
     pub self_nesting: Vec<TextRange>,
@@ -222,6 +225,7 @@ impl FileIndex {
         self.builtin_calls.shrink_to_fit();
         self.operands.shrink_to_fit();
         self.self_nesting.shrink_to_fit();
+        self.identity_decorators.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();
         for signature in &mut self.signatures {

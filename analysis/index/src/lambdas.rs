@@ -87,16 +87,7 @@ impl<'a> Called<'a> {
                 return Some(Self { lambdas, by: CalledBy::Function(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;
-            let is_static = |keyword: &ast::Keyword| {
-                keyword
-                    .arg
-                    .as_ref()
-                    .is_some_and(|name| name.starts_with("static_") || name.as_str() == "in_axes")
-            };
-            if call.arguments.keywords.iter().any(is_static) || call.arguments.args.len() > 1 {
-                return None;
-            }
-            let lambda = call.arguments.args.first()?.as_lambda_expr()?;
+            let lambda = transformed(imports, call)?;
             let stage = kind.map(|kind| LambdaStage { dialect, kind, converts: dialect.converts() });
             return Some(Self { lambdas: vec![lambda], by: CalledBy::Wrapper(dialect), stage });
         }
@@ -110,9 +101,27 @@ impl<'a> Called<'a> {
     }
 }
 
+/// Returns the lambda that a wrapper receives, directly or in other wrappers, if all its parameters are traced:
+/// `jax.jit(jax.grad(lambda w: …))`.
+fn transformed<'a>(imports: &Imports, call: &'a ast::ExprCall) -> Option<&'a ast::ExprLambda> {
+    roots::wrapper(&imports.resolve(&call.func)?)?;
+    let is_static = |keyword: &ast::Keyword| {
+        keyword.arg.as_ref().is_some_and(|name| name.starts_with("static_") || name.as_str() == "in_axes")
+    };
+    if call.arguments.keywords.iter().any(is_static) {
+        return None;
+    }
+    match &*call.arguments.args {
+        [Expr::Lambda(lambda)] => Some(lambda),
+        [Expr::Call(inner)] => transformed(imports, inner),
+        _ => None,
+    }
+}
+
 fn holds_lambda(argument: &Expr) -> bool {
     match argument {
         Expr::Lambda(_) => true,
+        Expr::Call(call) => call.arguments.args.first().is_some_and(holds_lambda),
         Expr::List(list) => list.elts.iter().any(Expr::is_lambda_expr),
         Expr::Tuple(tuple) => tuple.elts.iter().any(Expr::is_lambda_expr),
         Expr::Dict(dict) => dict.items.iter().any(|item| item.value.is_lambda_expr()),

@@ -27,6 +27,11 @@ use ag_syntax::qname::QName;
 const SWITCHED: [&str; 7] =
     ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
 
+/// Returns whether a test is such a parameter.
+pub(super) fn is_switch(test: &Expr) -> bool {
+    test.as_name_expr().is_some_and(|name| SWITCHED.contains(&name.id.as_str()))
+}
+
 /// Returns whether the calling function does not reach a call because a condition before the call is always true or
 /// always false. The conditions are evaluated with the values of the parameters: the arguments that the known calls
 /// pass, or else the defaults.

@@ -10,6 +10,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use ag_flow::DefKind;
+use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 /// The functions that create an array of numbers, unless the dtype `object` is passed.
@@ -37,6 +38,16 @@ pub(super) fn stored<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = (&'a
         let array = target.as_subscript_expr()?.value.as_name_expr()?;
         is_created(ctx, array).then_some((statement, Stored { array, value }))
     })
+}
+
+/// Returns whether a value is certainly a NumPy array.
+pub(super) fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
+    let fact = ctx.fact(value);
+    let is_array = |alternative: &Alternative| {
+        matches!(alternative, Alternative::Instance { module: Some(module), class }
+            if module.starts_with("numpy") && class == "ndarray")
+    };
+    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_array)
 }
 
 fn is_created(ctx: &FunctionContext, array: &ast::ExprName) -> bool {

@@ -245,7 +245,9 @@ pub(super) fn argument_by_value<'db>(
 fn is_guarded<'db>(db: &'db dyn Db, id: FunctionId<'db>, function: &FunctionAst, range: TextRange) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     let guards_it = |test: &Expr| {
-        !is_filled(function, test, range) && !defaults::of_constructor_satisfies(db, id, function, test)
+        !is_filled(function, test, range)
+            && !defaults::is_switch(test)
+            && !defaults::of_constructor_satisfies(db, id, function, test)
     };
     guards::is_under(&function.def().body, range, &guards_it, &compares_string)
         || guards::is_after_return(&function.def().body, range)

@@ -4,7 +4,7 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{FunctionContext, path_certainty};
+use super::{FunctionContext, defaults, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
@@ -88,9 +88,16 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
 
 /// Returns the highest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
 /// `if grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
-/// operand may always short-circuit.
-pub(super) fn short_circuited_severity(ctx: &FunctionContext) -> Severity {
-    if ctx.root().is_some() { Severity::Warning } else { Severity::Info }
+/// operand may always short-circuit, unless libraries pass both values for it: `if training and x.any():`.
+pub(super) fn short_circuited_severity(ctx: &FunctionContext, test: &Expr) -> Severity {
+    let is_switched = match test {
+        Expr::BoolOp(operation) if operation.op == ast::BoolOp::And => {
+            let is_python = |value: &&Expr| ctx.binding(value) != Binding::Staged;
+            operation.values.iter().take_while(is_python).all(defaults::is_switch)
+        }
+        _ => false,
+    };
+    if ctx.root().is_some() || is_switched { Severity::Warning } else { Severity::Info }
 }
 
 /// Returns the construct as a noun phrase for messages.
@@ -145,7 +152,11 @@ fn trace(ctx: &FunctionContext, expression: &Expr, steps: usize) -> Origin {
         }
         Expr::Subscript(subscript) => Some(trace(ctx, &subscript.value, steps)),
         // An attribute of a Tensor is computed. An attribute of another object has the same origin as the object.
-        Expr::Attribute(attribute) if !ctx.fact(&attribute.value).may_be_tensor() => {
+        // A property is a call of a method, which computes its value.
+        Expr::Attribute(attribute)
+            if !ctx.fact(&attribute.value).may_be_tensor()
+                && !ctx.types.calls.iter().any(|call| call.location.range == expression.range()) =>
+        {
             Some(trace(ctx, &attribute.value, steps))
         }
         Expr::Name(name) => Some(of_name(ctx, name, steps)),

@@ -111,6 +111,7 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
         && functions
             .into_iter()
             .all(|(old, new)| old.path == new.path && old.class == new.class && old.parent == new.parent)
+        && old.identity_decorators.iter().map(|it| &it.0).eq(new.identity_decorators.iter().map(|it| &it.0))
         && old.roots.len() == new.roots.len()
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)
 }

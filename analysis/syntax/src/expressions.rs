@@ -22,10 +22,16 @@ pub const OPERAND: &str = "ag_operand_";
 /// one: `x = (ag_nested_(x), 1)`.
 pub const NESTED: &str = "ag_nested_";
 
-/// Returns `x` for `ag_operand_(x)` or `ag_nested_(x)`, by which annotated source replaces `x`. Such a call has no id.
+/// The function that annotated source calls with decorators that return functions of the same type:
+/// `@ag_decorator_(timed("loss"))`.
+pub const DECORATOR: &str = "ag_decorator_";
+
+/// Returns `x` for `ag_operand_(x)`, `ag_nested_(x)` or `ag_decorator_(x)`, by which annotated source replaces `x`. Such
+/// a call has no id.
 fn wrapped(expression: &Expr) -> Option<&Expr> {
     let call = expression.as_call_expr()?;
-    let function = call.func.as_name_expr().filter(|name| [OPERAND, NESTED].contains(&name.id.as_str()));
+    let function =
+        call.func.as_name_expr().filter(|name| [OPERAND, NESTED, DECORATOR].contains(&name.id.as_str()));
     call.arguments.args.first().filter(|_| function.is_some())
 }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The following is inserted or replaced: annotations, `__call__` methods of modules, AutoGraph's overloads for
-//! builtins in converted functions, calls around operands (`index/src/index/operands.rs`), and imports at the start.
+//! builtins in converted functions, calls around operands and decorators (`index/src/index/operands.rs`,
+//! `identity_decorators.rs`), and imports at the start.
 //! All functions that keep their body have the same expressions in the same order in both trees
 //! ([`ag_syntax::expressions`]). Code on which the queried functions do not depend may be omitted: bodies of
 //! self-contained functions ([`ag_index::self_contained`]), and everything outside the dependency slice
@@ -26,7 +27,7 @@ use ag_index::ids::{ClassIndex, Code, FunctionIndex, ParameterIndex};
 use ag_index::index::{FileIndex, ParameterSyntax, REPLACED_BUILTINS, Signature};
 use ag_index::oracle::Assumption;
 use ag_index::type_expression::{TypeExpression, UNTYPED_TENSOR};
-use ag_syntax::expressions::{NESTED, OPERAND};
+use ag_syntax::expressions::{DECORATOR, NESTED, OPERAND};
 
 /// The functions whose types are queried. Code that does not affect their types may be omitted.
 pub(crate) enum Queried<'a> {
@@ -79,7 +80,8 @@ pub(crate) fn annotated_source(
     let operands =
         index.operands.iter().filter(|(function, _)| assumptions.contains_key(&Code::Function(*function)));
     let nested = index.self_nesting.iter().map(|range| (NESTED, *range));
-    for (function, range) in nested.chain(operands.map(|(_, range)| (OPERAND, *range))) {
+    let decorators = index.identity_decorators.iter().map(|(_, range)| (DECORATOR, *range));
+    for (function, range) in decorators.chain(nested).chain(operands.map(|(_, range)| (OPERAND, *range))) {
         if !omitted.iter().any(|omitted| omitted.contains_range(range)) {
             writer.insert(range.start(), format!("{function}("));
             writer.insert(range.end(), ")".to_owned());

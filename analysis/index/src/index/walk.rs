@@ -13,7 +13,7 @@ use crate::index::compiled_modules;
 use crate::index::keras_version::{self, Version};
 use crate::index::model_calls;
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
-use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
+use crate::index::{FileIndex, Signature, identity_decorators, last_name, operands, self_nesting};
 use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
 use crate::keras_functions;
 use crate::lambdas;
@@ -52,6 +52,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
     let imports = &walk.index.imports;
     walk.index.names_keras2 |= keras_version::imports_need(Version::Two, imports, body);
     walk.index.names_keras3 |= keras_version::imports_need(Version::Three, imports, body);
+    walk.index.identity_decorators = identity_decorators::of(body);
     walk.index.model_calls = model_calls::of(&walk.index, body);
     compiled_modules::remove_uncalled(&mut walk.index, body);
     walk.index
@@ -190,7 +191,9 @@ impl<'a> Walk<'a> {
         }
         if let Some(called) = Called::of(&self.index.imports, call) {
             let stages = called.stage.is_some() && self.expecting == 0;
-            self.called.extend(called.lambdas.into_iter().map(|lambda| (std::ptr::from_ref(lambda), stages)));
+            for lambda in called.lambdas {
+                *self.called.entry(std::ptr::from_ref(lambda)).or_insert(false) |= stages;
+            }
         }
         for argument in call.arguments.iter_source_order() {
             if let Expr::Lambda(lambda) = argument.value() {

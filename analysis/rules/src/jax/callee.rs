@@ -114,6 +114,34 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         Some((evaluator, class))
     }
 
+    /// Returns the receiver of a method: an object whose constructor has received unknown arguments. `None` if another
+    /// class of the file is derived from the class, and may override its methods.
+    pub(super) fn receiver(&self, method: &ast::StmtFunctionDef, depth: usize) -> Option<Value> {
+        let is_method = |body: &[ast::Stmt]| {
+            body.iter().any(|statement| {
+                statement.as_function_def_stmt().is_some_and(|def| def.range() == method.range())
+            })
+        };
+        let classes = &self.program.classes;
+        let class = classes.iter().find(|class| is_method(&class.body))?;
+        let is_base = |base: &Expr| base.as_name_expr().is_some_and(|name| name.id == class.name.id);
+        let is_plain = method.decorator_list.is_empty() && class.decorator_list.is_empty();
+        if depth > DEEPEST || !is_plain || classes.iter().any(|other| other.bases().iter().any(is_base)) {
+            return None;
+        }
+        let object = Object { document: self.ctx.document, class: class.range(), fields: Vec::new() };
+        let object = Value::Object(Arc::new(object));
+        let Some((owner, bound, _)) = self.member(class, "__init__", 0) else {
+            return class.bases().is_empty().then_some(object);
+        };
+        let Bound::Function(init) = bound else { return None };
+        let mut parameters = init.parameters.iter().map(|parameter| parameter.name().as_str());
+        let receiver = parameters.next()?;
+        let unknown = parameters.map(|name| (name, Value::Unknown));
+        let values = std::iter::once((receiver, object)).chain(unknown).collect();
+        owner.environment_after(init, values, depth + 1)?.get(receiver).cloned()
+    }
+
     /// Returns the definition of an imported name, if exactly one statement of its module binds it.
     pub(super) fn imported<'e>(&'e self, expression: &Expr) -> Option<Definition<'e, 'c, 'a>> {
         let modules = self.modules?;

@@ -279,6 +279,11 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         let (def, _) = self.program.functions.iter().find(|(def, _)| def.range() == range)?;
         let mut positional = Function::Def(def).positional().enumerate();
         let (position, parameter) = positional.find(|(_, it)| it.parameter.name.range() == parameter)?;
+        if position == 0
+            && let Some(receiver) = self.receiver(def, depth)
+        {
+            return Some(receiver);
+        }
         let name = &parameter.parameter.name;
         let calls = self.calls.get_or_init(|| self.calls_of_functions());
         let sites = calls.resolved.get(&range)?;
@@ -370,8 +375,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                         bound: false,
                     });
                 }
-                // `self.step(x)`, `trainer.step(x)`
-                (Some(Function::Method(def)), Expr::Attribute(_)) => {
+                // `self.step(x)`, `trainer.step(x)`, `jax.jit(trainer.step)(x)`
+                (Some(Function::Method(def)), Expr::Attribute(_) | Expr::Call(_)) => {
                     calls.resolved.entry(def.range()).or_default().push(CallSite {
                         call,
                         scope,

@@ -10,7 +10,6 @@ use super::super::tracing::{is_created_before_tracing, is_tensor};
 use super::static_parameters::SHAPED;
 use super::{kinds, snippet, value_severity};
 use ag_db::diagnostic::{Applicability, Edit};
-use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
@@ -239,14 +238,7 @@ fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &
     let made = array.as_call_expr().and_then(|call| ctx.resolve(&call.func));
     let is_numpy = match made {
         Some(name) => name.starts_with("numpy.") && kinds::makes_array(&name),
-        None => {
-            let fact = ctx.fact(array);
-            let is_array = |alternative: &Alternative| {
-                matches!(alternative, Alternative::Instance { module: Some(module), class }
-                    if module.starts_with("numpy") && class == "ndarray")
-            };
-            !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_array)
-        }
+        None => host_arrays::is_array(ctx, array),
     };
     let parts = match &*subscript.slice {
         Expr::Tuple(tuple) => tuple.elts.as_slice(),

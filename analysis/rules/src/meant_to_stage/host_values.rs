@@ -112,6 +112,7 @@ fn check(ctx: &FunctionContext) {
                 builtin(ctx, call);
             }
             Expr::Attribute(attribute) if !numpy_methods => array_attribute(ctx, attribute),
+            Expr::Subscript(item) if host_arrays::is_array(ctx, &item.value) => array_index(ctx, item),
             // `dynamic-key` reports this in converted code.
             Expr::Subscript(item) if !ctx.converts() => list_index(ctx, item),
             Expr::FString(text) => formatted(ctx, text),
@@ -167,6 +168,24 @@ fn library(ctx: &FunctionContext, call: &ExprCall) {
         _ => "use `tf.strings`, or wrap the code in `tf.py_function`".to_owned(),
     })
     .emit();
+}
+
+/// Reports a Tensor as the index of a NumPy array: `table[labels]`.
+fn array_index(ctx: &FunctionContext, item: &ExprSubscript) {
+    let parts = match &*item.slice {
+        Expr::Tuple(tuple) => tuple.elts.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let is_tensor = |part: &&Expr| ctx.fact(part).is_tensor() && !ctx.fact(part).unknown;
+    let Some(index) = parts.iter().find(is_tensor).filter(|_| !is_guarded(ctx, item.range())) else { return };
+    let message = format!(
+        "a NumPy array is indexed by `{}`, a symbolic Tensor without a value while the graph is built",
+        ctx.text(index)
+    );
+    ctx.report(&HOST_VALUES, item, message)
+        .why(ctx.why(index))
+        .help("use `tf.gather` on `tf.constant(values)`")
+        .emit();
 }
 
 /// Returns whether a name is a local list into which this function puts Tensors: `values.append(x)`,

@@ -160,7 +160,7 @@ fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
     };
     is_own
         && root_calls::in_every_trace(ctx).is_some()
-        && ctx.expressions().iter().any(|expression| is_compared(&expression))
+        && ctx.expressions().iter().any(is_compared)
         && object_state::outlives_trace(ctx, &attribute.attr)
 }
 

@@ -108,7 +108,7 @@ fn bool_severity(ctx: &FunctionContext, decision: &Decision, certain: Severity) 
     };
     match decision.certainty {
         Certainty::Always => severity,
-        Certainty::UnlessShortCircuited => severity.min(short_circuited_severity(ctx)),
+        Certainty::UnlessShortCircuited => severity.min(short_circuited_severity(ctx, decision.test)),
         Certainty::Sometimes => Severity::Info,
     }
 }
