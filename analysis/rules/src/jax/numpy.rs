@@ -167,7 +167,7 @@ fn check(ctx: &FunctionContext) {
                 statement,
                 format!(
                     "`{}` is a NumPy array, which cannot hold `{}`: it is traced and has no value yet",
-                    array.id,
+                    ctx.text(array),
                     snippet(ctx, value)
                 ),
             )

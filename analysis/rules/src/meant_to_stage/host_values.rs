@@ -95,7 +95,7 @@ fn check(ctx: &FunctionContext) {
         if ctx.fact(value).is_tensor() && !is_guarded(ctx, statement.range()) && !has_type_test(ctx, value) {
             let message = format!(
                 "`{}` is a NumPy array, which cannot hold `{}`, a symbolic Tensor without a value while the graph is built",
-                array.id,
+                ctx.text(array),
                 ctx.text(value)
             );
             ctx.report(&HOST_VALUES, statement, message)
