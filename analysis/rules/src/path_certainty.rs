@@ -45,8 +45,11 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
         let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-        return !is_guarded(ctx.db, function, ctx.ast, range)
-            && calls.all(|call| !is_guarded(ctx.db, call.function, call.ast, call.range));
+        return !is_guarded(ctx.db, function, ctx.ast, ctx.stage, range)
+            && calls.all(|call| {
+                call.stage
+                    .is_some_and(|stage| !is_guarded(ctx.db, call.function, call.ast, stage, call.range))
+            });
     }
     !is_under_python_test(ctx.ast, ctx.constructs, range)
         && calls.all(|call| {
@@ -218,11 +221,20 @@ pub(super) fn argument<'db>(
 /// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
 /// returns and tests an attribute of `self` or compares with a string: `if like == "numpy": return …`.
 ///
-/// A test that the default of the constructor satisfies is no guard: `if self.mode == "auto":`.
-fn is_guarded<'db>(db: &'db dyn Db, id: FunctionId<'db>, function: &FunctionAst, range: TextRange) -> bool {
+/// A test that the default of the constructor satisfies is no guard: `if self.mode == "auto":`. Neither is the test of
+/// a parameter that the call omits: `if size is None:`.
+fn is_guarded<'db>(
+    db: &'db dyn Db,
+    id: FunctionId<'db>,
+    function: &FunctionAst,
+    stage: &Stage,
+    range: TextRange,
+) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     let guards_it = |test: &Expr| {
-        !is_filled(function, test, range) && !defaults::of_constructor_satisfies(db, id, function, test)
+        !is_filled(function, test, range)
+            && !defaults::of_constructor_satisfies(db, id, function, test)
+            && !defaults::omission_satisfies(db, function, stage, test)
     };
     guards::is_under(&function.def().body, range, &guards_it, &compares_string)
         || guards::is_after_return(&function.def().body, range)

@@ -149,7 +149,7 @@ fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static st
     let severity = match decision.certainty {
         Certainty::Always => bool_severity(ctx, decision.test),
         Certainty::UnlessShortCircuited => {
-            bool_severity(ctx, decision.test).min(short_circuited_severity(ctx))
+            bool_severity(ctx, decision.test).min(short_circuited_severity(ctx, decision.test))
         }
         Certainty::Sometimes => Severity::Info,
     };
