@@ -354,6 +354,21 @@ fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> 
     }
 }
 
+/// Returns the builtin that compares Tensors in Python, and its first argument: `sorted(rows, key=lambda row:
+/// row.sum())`.
+pub(super) fn comparing<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
+    let call = expression.as_call_expr()?;
+    let value = call.arguments.args.first()?;
+    let has_key = call.arguments.find_keyword("key").is_some();
+    let name = match ctx.builtin(&call.func)? {
+        "sorted" => "sorted",
+        "max" if has_key => "max",
+        "min" if has_key => "min",
+        _ => return None,
+    };
+    sorts_tensors(ctx, call, value).then_some((name, value))
+}
+
 /// Returns whether a call sorts by a lambda whose result is a Tensor as far as its type is known. The part that is not
 /// known may come from a loop that sorts the results of the previous iteration.
 fn may_sort_tensors(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {

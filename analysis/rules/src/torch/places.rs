@@ -81,8 +81,11 @@ fn is_receiver(ctx: &FunctionContext, name: &str) -> bool {
     ctx.stage.parameters.first().is_some_and(|first| first.name == name && first.source == Source::Receiver)
 }
 
-/// Returns what holds the object whose method this function is.
+/// Returns what holds the object whose method this function is. The object of a constructor is new.
 fn receiver(ctx: &FunctionContext, calls: usize) -> Option<Holder> {
+    if ctx.creates_objects() {
+        return None;
+    }
     if is_module(ctx) {
         return Some(Holder::Module);
     }
