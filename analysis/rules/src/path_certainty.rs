@@ -1,7 +1,7 @@
 //! Decides whether a location is reached on every traced path, and with which argument values.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{CmpOp, Expr};
+use ruff_python_ast::{BoolOp, CmpOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
@@ -238,7 +238,16 @@ fn is_guarded<'db>(
     };
     guards::is_under(&function.def().body, range, &guards_it, &compares_string)
         || guards::is_after_return(&function.def().body, range)
-        || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
+        || expressions::of_function(function.def()).into_iter().any(|outer| {
+            // `self.training and self.skips()`
+            let is_evaluated = outer.as_bool_op_expr().is_some_and(|operation| {
+                let operands = operation.values.iter();
+                let mut before = operands.take_while(|operand| !operand.range().contains_range(range));
+                operation.op == BoolOp::And
+                    && before.all(|test| defaults::of_constructor_satisfies(db, id, function, test))
+            });
+            guards::is_operand(outer, range) && !is_evaluated
+        })
 }
 
 /// Returns whether a test checks that a value is missing, and the code at `range` assigns this value: `if key not in
