@@ -1,6 +1,7 @@
 //! The index of one file, computed from its syntax: functions, imports, calls and roots. It is built in one walk over
 //! the tree, which is then dropped. A file without roots needs no further work.
 
+mod buffers;
 mod compiled_modules;
 mod identity_decorators;
 mod initial_uses;
@@ -70,6 +71,8 @@ pub struct FileIndex {
     /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`). An outer expression comes before
     /// the expressions inside it.
     pub self_nesting: Vec<TextRange>,
+    /// The buffers of PyTorch modules that are Tensors (`index/buffers.rs`), each with its class.
+    pub buffers: Vec<(ClassIndex, Name)>,
     /// The lambdas that are arguments of calls, or that have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -225,6 +228,7 @@ impl FileIndex {
         self.builtin_calls.shrink_to_fit();
         self.operands.shrink_to_fit();
         self.self_nesting.shrink_to_fit();
+        self.buffers.shrink_to_fit();
         self.identity_decorators.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();

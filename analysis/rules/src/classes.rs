@@ -1,10 +1,11 @@
 //! The classes of a file whose instances are not Tensors, and the attributes that the file sets.
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::{Expr, Stmt};
 
 use ag_db::Db;
 use ag_db::{Document, text};
-use ag_index::index::file_index;
+use ag_index::index::{file_index, tree};
 
 /// Returns the classes of a file whose instances are certainly neither Tensors nor structures of Tensors: classes
 /// without decorators whose base classes, if any, are `object` or other classes in this list.
@@ -56,4 +57,39 @@ pub fn registers_buffer(db: &dyn Db, document: Document, name: Name) -> bool {
             .and_then(|rest| rest.trim_start().strip_prefix(','))
             .is_some_and(|value| !value.trim_start().starts_with("None"))
     })
+}
+
+/// Returns the attributes that are `True` in the body of a class, each with the name of the class. No other class of
+/// the file may give the attribute another value in its body.
+///
+/// ```python
+/// class Checks:
+///     strict = True
+/// ```
+#[salsa::tracked(returns(ref))]
+pub fn true_attributes(db: &dyn Db, document: Document) -> Vec<(Name, Name)> {
+    let Some(module) = tree(db, document) else { return Vec::new() };
+    let mut found: Vec<(Name, Name, bool)> = Vec::new();
+    let mut pending: Vec<(&str, &[Stmt])> = vec![("", module.suite())];
+    while let Some((class, body)) = pending.pop() {
+        for statement in body {
+            let (target, value) = match statement {
+                Stmt::ClassDef(inner) if class.is_empty() => {
+                    pending.push((inner.name.as_str(), &inner.body));
+                    continue;
+                }
+                Stmt::Assign(assign) => (assign.targets.first(), Some(&*assign.value)),
+                Stmt::AnnAssign(assign) => (Some(&*assign.target), assign.value.as_deref()),
+                _ => continue,
+            };
+            let (Some(Expr::Name(name)), Some(value)) = (target, value) else { continue };
+            let is_true = value.as_boolean_literal_expr().is_some_and(|literal| literal.value);
+            found.push((Name::new(class), name.id.clone(), is_true));
+        }
+    }
+    let is_only = |name: &Name| {
+        found.iter().all(|(class, other, is_true)| class.is_empty() || other != name || *is_true)
+    };
+    let names = found.iter().filter(|(class, name, is_true)| !class.is_empty() && *is_true && is_only(name));
+    names.map(|(class, name, _)| (class.clone(), name.clone())).collect()
 }

@@ -162,6 +162,28 @@ impl<'a> FunctionContext<'a> {
         assignments.find(binds).map(|assign| &*assign.value)
     }
 
+    /// Returns whether `tests` holds for the result of a call of a staged function of the project that has one `return`.
+    /// If `definition` unpacks the result, as in `a, b = f(x)`, tests the part that it binds.
+    pub fn result_of_call(
+        &self,
+        call: &ast::ExprCall,
+        definition: Option<&Def>,
+        tests: &dyn Fn(&FunctionContext<'a>, &'a Expr) -> bool,
+    ) -> bool {
+        let Some((callee, _)) = self.callee_context(call) else { return false };
+        let mut returned = callee.statements().into_iter().filter_map(ast::Stmt::as_return_stmt);
+        let (Some(only), None) = (returned.next(), returned.next()) else { return false };
+        let Some(value) = only.value.as_deref() else { return false };
+        let Some(definition) = definition else { return tests(&callee, value) };
+        let part = self.statements().into_iter().find_map(|statement| {
+            let targets = statement.as_assign_stmt()?.targets.iter();
+            let mut tuples = targets.filter_map(Expr::as_tuple_expr);
+            tuples.find_map(|tuple| tuple.elts.iter().position(|element| element.range() == definition.range))
+        });
+        let parts = value.as_tuple_expr().map(|tuple| tuple.elts.as_slice());
+        part.zip(parts).and_then(|(part, parts)| parts.get(part)).is_some_and(|part| tests(&callee, part))
+    }
+
     /// Returns whether instances of a class are certainly neither Tensors nor structures of Tensors. This is so for a
     /// class of this file that has no base classes from other files.
     pub fn is_plain_class(&self, module: Option<&str>, class: &str) -> bool {

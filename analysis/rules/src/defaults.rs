@@ -13,7 +13,7 @@ use ruff_python_ast::{self as ast, CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::callers::{self, Call, MAX_CALLERS};
-use super::guards;
+use super::{classes, guards};
 use ag_db::Db;
 use ag_flow::{DefKind, Flow};
 use ag_index::assumptions::{Source, Stage};
@@ -44,7 +44,8 @@ pub(super) fn exclude(db: &dyn Db, call: &Call) -> bool {
 }
 
 /// Returns whether a test of an attribute of the object is true if the constructor is called with its defaults:
-/// `if self.mode == "auto":` after `def __init__(self, mode="auto"): self.mode = mode`.
+/// `if self.mode == "auto":` after `def __init__(self, mode="auto"): self.mode = mode`. Also returns true if the
+/// attribute is `True` in the body of the class.
 pub(super) fn of_constructor_satisfies<'db>(
     db: &'db dyn Db,
     method: FunctionId<'db>,
@@ -69,9 +70,15 @@ pub(super) fn of_constructor_satisfies<'db>(
     }
     let Some((class, _)) = method.path(db).qualname.rsplit_once('.') else { return false };
     let path = FunctionPath { qualname: format!("{class}.__init__").into(), occurrence: 0 };
+    let is_of_class = || {
+        let attributes = classes::true_attributes(db, method.document(db));
+        expected.is_none()
+            && is_own(&attribute.value, receiver)
+            && attributes.iter().any(|(of, name)| of == class && *name == attribute.attr.id)
+    };
     let constructor = FunctionId::new(db, method.document(db), path);
     let Some(constructor) = function_ast(db, constructor).as_ref().map(FunctionAst::def) else {
-        return false;
+        return is_of_class();
     };
     let own = constructor.parameters.iter().next().map(|own| &own.name().id);
     let assigned = constructor.body.iter().find_map(|statement| {
@@ -80,16 +87,49 @@ pub(super) fn of_constructor_satisfies<'db>(
         let is_it = target.attr.id == attribute.attr.id && is_own(&target.value, own);
         is_it.then_some(&*assign.value)
     });
-    let Some(Expr::Name(parameter)) = assigned.filter(|_| is_own(&attribute.value, receiver)) else {
-        return false;
+    let assigned = assigned.filter(|_| is_own(&attribute.value, receiver));
+    if assigned.is_none() {
+        return is_of_class();
+    }
+    let default = match assigned {
+        Some(Expr::Name(parameter)) => {
+            constructor.parameters.iter().find(|it| it.name().id == parameter.id).and_then(|it| it.default())
+        }
+        other => other.filter(|value| value.is_literal_expr()),
     };
-    let default =
-        constructor.parameters.iter().find(|it| it.name().id == parameter.id).and_then(|it| it.default());
     match (default, expected) {
         (Some(default), Some(expected)) => ComparableExpr::from(default) == ComparableExpr::from(expected),
         (Some(Expr::BooleanLiteral(literal)), None) => literal.value,
         _ => false,
     }
+}
+
+/// Returns whether a test such as `size is None` is true because the call that reaches the function does not pass this
+/// argument, and its default is `None`.
+pub(super) fn omission_satisfies(db: &dyn Db, function: &FunctionAst, stage: &Stage, test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let ([CmpOp::Is], [Expr::NoneLiteral(_)], Expr::Name(name)) =
+        (&*compare.ops, &*compare.comparators, &*compare.left)
+    else {
+        return false;
+    };
+    let mut parameters = function.def().parameters.iter().enumerate();
+    let Some((position, parameter)) = parameters.find(|(_, parameter)| parameter.name().id == name.id) else {
+        return false;
+    };
+    let Some(Expr::Call(call)) = callers::of_stage(db, stage)
+        .filter(|_| stage.root.is_none())
+        .and_then(|call| expressions::at(call.ast.def(), call.range))
+    else {
+        return false;
+    };
+    // The receiver, if there is one, is not among the arguments.
+    parameter.default().is_some_and(Expr::is_none_literal_expr)
+        && !spreads(call)
+        && call.arguments.args.len()
+            < position
+                + usize::from(stage.parameters.first().is_none_or(|first| first.source != Source::Receiver))
+        && call.arguments.find_keyword(&name.id).is_none()
 }
 
 /// Returns whether `body` does not reach `range`. `holds` returns the truth value of a test, if it is known.

@@ -104,7 +104,8 @@ fn is_created(ctx: &FunctionContext, array: &ast::ExprName) -> bool {
     !definitions.is_empty()
         && definitions.iter().all(|definition| {
             let value = definition.value.and_then(|range| ctx.expression_at(range));
-            definition.kind == DefKind::Assign && value.and_then(Expr::as_call_expr).is_some_and(|call| creates(ctx, call))
+            definition.kind == DefKind::Assign
+                && value.and_then(Expr::as_call_expr).is_some_and(|call| creates(ctx, call))
         })
 }
 

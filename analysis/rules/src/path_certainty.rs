@@ -1,7 +1,7 @@
 //! Decides whether a location is reached on every traced path, and with which argument values.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{CmpOp, Expr};
+use ruff_python_ast::{BoolOp, CmpOp, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
@@ -45,8 +45,11 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
         callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
         let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-        return !is_guarded(ctx.db, function, ctx.ast, range)
-            && calls.all(|call| !is_guarded(ctx.db, call.function, call.ast, call.range));
+        return !is_guarded(ctx.db, function, ctx.ast, ctx.stage, range)
+            && calls.all(|call| {
+                call.stage
+                    .is_some_and(|stage| !is_guarded(ctx.db, call.function, call.ast, stage, call.range))
+            });
     }
     !is_under_python_test(ctx.ast, ctx.constructs, range)
         && calls.all(|call| {
@@ -241,17 +244,34 @@ pub(super) fn argument_by_value<'db>(
 /// Returns whether `range` is under an `if`, in an operand that is evaluated only after a test, or after an `if` that
 /// returns and tests an attribute of `self` or compares with a string: `if like == "numpy": return …`.
 ///
-/// A test that the default of the constructor satisfies is no guard: `if self.mode == "auto":`.
-fn is_guarded<'db>(db: &'db dyn Db, id: FunctionId<'db>, function: &FunctionAst, range: TextRange) -> bool {
+/// A test that the default of the constructor satisfies is no guard: `if self.mode == "auto":`. Neither is the test of
+/// a parameter that the call omits: `if size is None:`.
+fn is_guarded<'db>(
+    db: &'db dyn Db,
+    id: FunctionId<'db>,
+    function: &FunctionAst,
+    stage: &Stage,
+    range: TextRange,
+) -> bool {
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     let guards_it = |test: &Expr| {
         !is_filled(function, test, range)
             && !defaults::is_switch(test)
             && !defaults::of_constructor_satisfies(db, id, function, test)
+            && !defaults::omission_satisfies(db, function, stage, test)
     };
     guards::is_under(&function.def().body, range, &guards_it, &compares_string)
         || guards::is_after_return(&function.def().body, range)
-        || expressions::of_function(function.def()).into_iter().any(|outer| guards::is_operand(outer, range))
+        || expressions::of_function(function.def()).into_iter().any(|outer| {
+            // `self.training and self.skips()`
+            let is_evaluated = outer.as_bool_op_expr().is_some_and(|operation| {
+                let operands = operation.values.iter();
+                let mut before = operands.take_while(|operand| !operand.range().contains_range(range));
+                operation.op == BoolOp::And
+                    && before.all(|test| defaults::of_constructor_satisfies(db, id, function, test))
+            });
+            guards::is_operand(outer, range) && !is_evaluated
+        })
 }
 
 /// Returns whether a test checks that a value is missing, and the code at `range` assigns this value: `if key not in

@@ -88,16 +88,18 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
 
 /// Returns the highest severity of a decision that tests a Tensor unless a Python operand before it short-circuits:
 /// `if grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
-/// operand may always short-circuit, unless libraries pass both values for it: `if training and x.any():`.
+/// operand may always short-circuit, unless libraries pass both values for it (`if training and x.any():`), or it is an
+/// attribute that is true by default: `self.strict and x.any()`.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext, test: &Expr) -> Severity {
-    let is_switched = match test {
-        Expr::BoolOp(operation) if operation.op == ast::BoolOp::And => {
-            let is_python = |value: &&Expr| ctx.binding(value) != Binding::Staged;
-            operation.values.iter().take_while(is_python).all(defaults::is_switch)
-        }
-        _ => false,
+    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+    let holds = |operand: &Expr| {
+        defaults::is_switch(operand) || defaults::of_constructor_satisfies(ctx.db, function, ctx.ast, operand)
     };
-    if ctx.root().is_some() || is_switched { Severity::Warning } else { Severity::Info }
+    let is_evaluated = test.as_bool_op_expr().is_some_and(|operation| {
+        let mut before = operation.values.iter().take_while(|value| ctx.binding(value) == Binding::Python);
+        operation.op == ast::BoolOp::And && before.all(holds)
+    });
+    if ctx.root().is_some() || is_evaluated { Severity::Warning } else { Severity::Info }
 }
 
 /// Returns the construct as a noun phrase for messages.
@@ -310,7 +312,10 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
                     matches!(name.as_str(), "torch.bool" | "jax.numpy.bool_" | "jax.numpy.bool")
                 })
             });
-            (predicate || method || declared) && is_tensor(ctx, expression)
+            let returned = || {
+                steps > 0 && ctx.result_of_call(call, None, &|callee, value| mask(callee, value, steps - 1))
+            };
+            (predicate || method || declared || returned()) && is_tensor(ctx, expression)
         }
         Expr::Name(name) if steps > 0 && is_tensor(ctx, expression) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
@@ -321,10 +326,19 @@ fn mask(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
                             || FunctionContext::of(ctx.db, caller)
                                 .is_some_and(|caller| mask(&caller, value, steps - 1))
                     }),
-                    _ => definition
-                        .value
-                        .and_then(|range| ctx.expression_at(range))
-                        .is_some_and(|value| mask(ctx, value, steps - 1)),
+                    _ => match definition.value {
+                        Some(range) => {
+                            ctx.expression_at(range).is_some_and(|value| mask(ctx, value, steps - 1))
+                        }
+                        // `inside, outside = split(x)`
+                        None => {
+                            ctx.bound_value(definition).and_then(Expr::as_call_expr).is_some_and(|call| {
+                                let is_mask =
+                                    |callee: &FunctionContext, value: &Expr| mask(callee, value, steps - 1);
+                                ctx.result_of_call(call, Some(definition), &is_mask)
+                            })
+                        }
+                    },
                 })
         }
         _ => false,

@@ -102,11 +102,13 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// Returns whether both versions have the same imports, functions, classes around functions, and number of roots.
+/// Returns whether both versions have the same imports, buffers, functions, classes around functions, and number of
+/// roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep
         && old.imports == new.imports
+        && old.buffers == new.buffers
         && old.definitions.functions.len() == new.definitions.functions.len()
         && functions
             .into_iter()

@@ -7,14 +7,15 @@
 //! if sizes[0] > 3: …
 //! ```
 
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use crate::binding::Lookup;
-use ag_flow::Flow;
+use ag_flow::{Def, Flow};
 use ag_index::facts::TensorKind;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
+use ag_syntax::statements;
 
 /// Maximum length of a chain of assignments that is followed back.
 const MAX_STEPS: usize = 4;
@@ -24,6 +25,9 @@ pub struct HostNumbers<'a, 'c> {
     pub def: &'a ast::StmtFunctionDef,
     pub flow: &'c Flow,
     pub fact: Lookup<'c>,
+    /// Returns whether a parameter, the result of a call or a property is such a number. Code outside this function
+    /// determines these.
+    pub outside: &'c dyn Fn(&'a Expr) -> bool,
 }
 
 impl<'a> HostNumbers<'a, '_> {
@@ -49,19 +53,52 @@ impl<'a> HostNumbers<'a, '_> {
             Expr::UnaryOp(operation) => self.within(&operation.operand, steps),
             Expr::Call(call) => self.of_call(expression, call, steps),
             Expr::Subscript(item) => self.list(&item.value, steps),
+            Expr::Attribute(_) => (self.outside)(expression).then_some(expression),
             Expr::Name(name) if steps > 0 => {
                 let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
                 let [definition] = definitions.as_slice() else { return None };
-                let value = expressions::at(self.def, definition.value?)?;
+                if matches!(definition.kind, ag_flow::DefKind::Parameter(_)) {
+                    return (self.outside)(expression).then_some(expression);
+                }
+                let Some(value) = definition.value else { return self.unpacked(definition, steps - 1) };
+                let value = expressions::at(self.def, value)?;
                 match definition.kind {
                     ag_flow::DefKind::Assign | ag_flow::DefKind::Walrus => self.within(value, steps - 1),
                     // `for n in x.tolist()`. Neither `i` in `for i in range(n)` nor `a` in `a, b = …` is such a number.
-                    ag_flow::DefKind::ForTarget => self.list(value, steps - 1),
+                    ag_flow::DefKind::ForTarget => {
+                        self.list(value, steps - 1).or_else(|| self.unpacked(definition, steps - 1))
+                    }
                     _ => None,
                 }
             }
             _ => None,
         }
+    }
+
+    /// Returns the conversion to a list of numbers, one of which a tuple of targets binds to a name:
+    /// `for row, size in enumerate(sizes.tolist())`, `height, width = size.tolist()`.
+    fn unpacked(&self, definition: &Def, steps: usize) -> Option<&'a Expr> {
+        let position = |target: &Expr| {
+            let targets = target.as_tuple_expr()?.elts.iter();
+            targets.map(Ranged::range).position(|target| target == definition.range)
+        };
+        statements::of_function(self.def).into_iter().find_map(|statement| match statement {
+            Stmt::For(node) => {
+                let position = position(&node.target)?;
+                let call = node.iter.as_call_expr()?;
+                let list = match call.func.as_name_expr()?.id.as_str() {
+                    "enumerate" if position == 1 => call.arguments.args.first()?,
+                    "zip" => call.arguments.args.get(position)?,
+                    _ => return None,
+                };
+                self.list(list, steps)
+            }
+            Stmt::Assign(assign) => {
+                assign.targets.iter().find_map(position)?;
+                self.list(&assign.value, steps)
+            }
+            _ => None,
+        })
     }
 
     /// Returns the conversion of a Tensor to a list of numbers to which `expression` evaluates: `x.tolist()`, or a name
@@ -95,7 +132,7 @@ impl<'a> HostNumbers<'a, '_> {
             Expr::Name(name) if matches!(name.id.as_str(), "max" | "min" | "abs" | "round") => {
                 call.arguments.args.iter().find_map(|value| self.within(value, steps))
             }
-            _ => None,
+            _ => (self.outside)(expression).then_some(expression),
         }
     }
 

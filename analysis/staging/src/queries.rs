@@ -83,7 +83,7 @@ pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Const
         stage,
         lookup: &lookup,
     };
-    let numbers = HostNumbers { def: ast.def(), flow, fact: &lookup };
+    let numbers = HostNumbers { def: ast.def(), flow, fact: &lookup, outside: &|_| false };
     for (construct, (node, _)) in constructs.iter_mut().zip(&nodes) {
         construct.reads_tensor = stage.dialect == Dialect::Torch
             && construct.binding == Binding::Python

@@ -5,9 +5,9 @@
 //! def step(x: "ag_m0.Tensor", training: "bool"=False) -> "…":    # annotated source
 //! ```
 //!
-//! The following is inserted or replaced: annotations, `__call__` methods of modules, AutoGraph's overloads for
-//! builtins in converted functions, calls around operands and decorators (`index/src/index/operands.rs`,
-//! `identity_decorators.rs`), and imports at the start.
+//! The following is inserted or replaced: annotations, `__call__` methods of modules, declarations of their buffers,
+//! AutoGraph's overloads for builtins in converted functions, calls around operands and decorators
+//! (`index/src/index/operands.rs`, `identity_decorators.rs`), and imports at the start.
 //! All functions that keep their body have the same expressions in the same order in both trees
 //! ([`ag_syntax::expressions`]). Code on which the queried functions do not depend may be omitted: bodies of
 //! self-contained functions ([`ag_index::self_contained`]), and everything outside the dependency slice
@@ -117,6 +117,7 @@ pub(crate) fn annotated_source(
             _ => writer.callable(text, index, class, assumptions),
         }
     }
+    writer.buffers(index, &|class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class)));
     writer.probes(index, methods);
     for lambda in &index.lambdas {
         let outermost = lambda.scope.function().map(|function| index.outermost(function));
@@ -227,6 +228,28 @@ impl Writer<'_> {
             let indentation = &class.indentation;
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
+            self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Inserts methods that declare buffers as Tensors:
+    ///
+    /// ```python
+    /// class Gate(nn.Module):
+    ///     def __init__(self): self.register_buffer("count", torch.zeros(()))
+    ///     def ag_buffers_(self): self.count: "ag_m0.Tensor"
+    /// ```
+    fn buffers(&mut self, index: &FileIndex, has_class: &dyn Fn(ClassIndex) -> bool) {
+        for (position, class) in index.definitions.classes.iter_enumerated() {
+            let own = index.buffers.iter().filter(|(class, _)| *class == position);
+            let names: Vec<&Name> = own.map(|(_, name)| name).collect();
+            if names.is_empty() || class.indentation.is_empty() || !has_class(position) {
+                continue;
+            }
+            let Some(tensor) = self.name("torch", "Tensor") else { continue };
+            let declarations: String =
+                names.iter().map(|name| format!("self.{name}: \"{tensor}\";")).collect();
+            let method = format!("\n{}def ag_buffers_(self): {declarations}", class.indentation);
             self.insert(class.range.end(), method);
         }
     }

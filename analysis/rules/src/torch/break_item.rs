@@ -1,6 +1,6 @@
 //! Tensors where Python needs a number, under torch.compile.
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -8,7 +8,9 @@ use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
 use ag_index::facts::Alternative;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -63,7 +65,9 @@ fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         // With `fullgraph=True`, numbers become symbolic, but Tensors do not become numbers.
         let found = match ctx.stage.options.full_graph {
-            true => index(ctx, expression).or_else(|| range_bound(ctx, expression)),
+            true => index(ctx, expression)
+                .or_else(|| range_bound(ctx, expression))
+                .or_else(|| list_of_floats(ctx, expression)),
             false => number(ctx, expression),
         };
         let Some((what, value)) = found else { continue };
@@ -107,6 +111,93 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
             Some(("the f-string".to_owned(), &*formatted.expression))
         }
         _ => None,
+    }
+}
+
+/// The maximum length of a chain of assignments and operations that is followed back.
+const MAX_STEPS: usize = 6;
+
+/// Functions and methods whose result is a Tensor of floats.
+const FLOATS: [&str; 21] = [
+    "cos",
+    "double",
+    "exp",
+    "float",
+    "half",
+    "log",
+    "log_softmax",
+    "mean",
+    "norm",
+    "normal",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "softmax",
+    "sqrt",
+    "std",
+    "tanh",
+];
+
+/// Methods whose result has the dtype of the Tensor.
+const KEEP_DTYPE: [&str; 14] = [
+    "abs",
+    "amax",
+    "amin",
+    "clamp",
+    "clone",
+    "contiguous",
+    "cpu",
+    "detach",
+    "flatten",
+    "reshape",
+    "squeeze",
+    "sum",
+    "unsqueeze",
+    "view",
+];
+
+/// Returns the Tensor of floats in `x.softmax(-1).tolist()`. The compiler traces `tolist` of integers only.
+fn list_of_floats<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let method = expression.as_call_expr()?.func.as_attribute_expr()?;
+    let is_it = method.attr.as_str() == "tolist"
+        && is_tensor(ctx, &method.value)
+        && is_float(ctx, &method.value, MAX_STEPS);
+    is_it.then(|| ("`.tolist()` of floats".to_owned(), &*method.value))
+}
+
+/// Returns whether the syntax of an expression shows that it is a Tensor of floats: `x.mean()`, `x / 2`, `x * 0.5`.
+fn is_float(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    match expression {
+        Expr::NumberLiteral(number) => number.value.is_float(),
+        Expr::BinOp(operation) => {
+            operation.op == Operator::Div
+                || [&operation.left, &operation.right].into_iter().any(|side| is_float(ctx, side, steps))
+        }
+        Expr::Subscript(item) => is_float(ctx, &item.value, steps),
+        Expr::Call(call) if call.arguments.find_keyword("dtype").is_some() => false,
+        Expr::Call(call) => match (ctx.resolve(&call.func), &*call.func) {
+            (Some(name), _) => {
+                let function = name.strip_prefix("torch.nn.functional.").or(name.strip_prefix("torch."));
+                function.is_some_and(|function| FLOATS.contains(&function))
+            }
+            (None, Expr::Attribute(method)) if is_tensor(ctx, &method.value) => {
+                FLOATS.contains(&method.attr.as_str())
+                    || KEEP_DTYPE.contains(&method.attr.as_str()) && is_float(ctx, &method.value, steps)
+            }
+            _ => false,
+        },
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return false };
+            let value = definition.value.filter(|_| definition.kind == DefKind::Assign);
+            value.and_then(|range| ctx.expression_at(range)).is_some_and(|value| is_float(ctx, value, steps))
+        }
+        _ => false,
     }
 }
 

@@ -9,7 +9,8 @@ use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, handles_tracing, is_assumed};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
-use ag_index::facts::Alternative;
+use ag_index::facts::{Alternative, TensorKind};
+use ag_index::index::FunctionId;
 use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
 
@@ -172,10 +173,14 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) {
             "sorted" if sorts_tensors(ctx, call, value) => {
                 report(ctx, call.range(), "sorting Tensors in Python", value, "use `torch.sort`");
             }
+            "sorted" if may_sort_tensors(ctx, call) => {
+                let what = "sorting Tensors in Python";
+                report_at_most(ctx, call.range(), what, value, "use `torch.sort`", Severity::Warning);
+            }
             "max" | "min"
-                if is_tensor(ctx, value)
-                    && call.arguments.args.len() > 1
-                    && call.arguments.find_keyword("key").is_some() =>
+                if call.arguments.find_keyword("key").is_some()
+                    && (call.arguments.args.len() > 1 && is_tensor(ctx, value)
+                        || call.arguments.args.len() == 1 && sorts_tensors(ctx, call, value)) =>
             {
                 report(ctx, call.range(), &format!("`{name}()` of Tensors with a key"), value, OPERATION);
             }
@@ -291,6 +296,17 @@ fn assigned(ctx: &FunctionContext, target: &ast::ExprAttribute) {
 }
 
 fn report(ctx: &FunctionContext, range: TextRange, what: &str, value: &Expr, help: &str) {
+    report_at_most(ctx, range, what, value, help, Severity::Error);
+}
+
+fn report_at_most(
+    ctx: &FunctionContext,
+    range: TextRange,
+    what: &str,
+    value: &Expr,
+    help: &str,
+    highest: Severity,
+) {
     if handles_tracing(ctx, range) {
         return;
     }
@@ -300,7 +316,7 @@ fn report(ctx: &FunctionContext, range: TextRange, what: &str, value: &Expr, hel
         break_severity(ctx)
     };
     ctx.report(&TORCH_GRAPH_BREAK_TENSOR, range, format!("{what} cannot be traced: it causes a graph break"))
-        .severity(severity)
+        .severity(severity.min(highest))
         .why(ctx.why(value))
         .help(help)
         .emit();
@@ -321,13 +337,53 @@ fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> 
 /// Returns whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
 fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> bool {
     if let Some(keyword) = call.arguments.find_keyword("key") {
-        let lambda = keyword.value.as_lambda_expr();
-        return lambda.is_some_and(|lambda| is_tensor(ctx, &lambda.body));
+        return match &keyword.value {
+            Expr::Lambda(lambda) => is_tensor(ctx, &lambda.body),
+            // A function of the project: Python calls it.
+            _ => {
+                let site = ctx.types.calls.iter().find(|site| site.location.range == call.range());
+                let Some([target]) = site.map(|site| site.targets.as_slice()) else { return false };
+                let function = FunctionId::new(ctx.db, target.document, target.path.clone());
+                FunctionContext::of(ctx.db, function).is_some_and(|key| returns_tensors(&key))
+            }
+        };
     }
     match sequence(values) {
         Some(elements) => elements.len() > 1 && elements.iter().all(|element| is_tensor(ctx, element)),
         None => is_tensor(ctx, values),
     }
+}
+
+/// Returns the builtin that compares Tensors in Python, and its first argument: `sorted(rows, key=lambda row:
+/// row.sum())`.
+pub(super) fn comparing<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
+    let call = expression.as_call_expr()?;
+    let value = call.arguments.args.first()?;
+    let has_key = call.arguments.find_keyword("key").is_some();
+    let name = match ctx.builtin(&call.func)? {
+        "sorted" => "sorted",
+        "max" if has_key => "max",
+        "min" if has_key => "min",
+        _ => return None,
+    };
+    sorts_tensors(ctx, call, value).then_some((name, value))
+}
+
+/// Returns whether a call sorts by a lambda whose result is a Tensor as far as its type is known. The part that is not
+/// known may come from a loop that sorts the results of the previous iteration.
+fn may_sort_tensors(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    let lambda = call.arguments.find_keyword("key").and_then(|keyword| keyword.value.as_lambda_expr());
+    lambda.is_some_and(|lambda| {
+        let alternatives = &ctx.fact(&lambda.body).alternatives;
+        matches!(alternatives.as_slice(), [Alternative::Tensor { kind: TensorKind::Tensor, .. }])
+    })
+}
+
+/// Returns whether all results of a function are Tensors.
+fn returns_tensors(function: &FunctionContext) -> bool {
+    let mut returned = function.statements().into_iter().filter_map(|it| it.as_return_stmt()).peekable();
+    returned.peek().is_some()
+        && returned.all(|it| it.value.as_deref().is_some_and(|value| is_tensor(function, value)))
 }
 
 /// Returns whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.

@@ -6,6 +6,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
 use super::break_branch::predicate;
+use super::break_tensor::comparing;
 use super::trace_constant::size_in;
 use super::value_sizes::{self, SizeUse};
 use super::{
@@ -192,10 +193,12 @@ fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
     (is_read && tracing::is_tensor(ctx, &attribute.value)).then_some(left)
 }
 
-/// Reports calls that return a Python bool: `torch.equal(a, b)`, `any(v > 0 for v in x)`.
+/// Reports calls that return a Python bool, or compare Tensors: `torch.equal(a, b)`, `any(v > 0 for v in x)`,
+/// `sorted(rows, key=norm)`.
 fn predicates(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
-        let Some((name, value)) = predicate(ctx, expression) else { continue };
+        let found = predicate(ctx, expression).or_else(|| comparing(ctx, expression));
+        let Some((name, value)) = found else { continue };
         if handles_tracing(ctx, expression.range()) {
             continue;
         }

@@ -115,7 +115,7 @@ pub(super) fn is_dim(ctx: &FileContext, call: &ast::ExprCall) -> bool {
 impl<'a> Export<'_, 'a> {
     fn check(&self) {
         let argument = |name: &str, position: usize| self.call.arguments.find_argument_value(name, position);
-        let class = argument("mod", 0).and_then(|module| self.module(module));
+        let class = argument("mod", 0).and_then(|module| self.module(module, self.scope));
         let inputs = argument("args", 1);
         let tuple = inputs.and_then(|inputs| self.inputs(inputs));
         let Some(shapes) = argument("dynamic_shapes", 3) else { return };
@@ -129,9 +129,9 @@ impl<'a> Export<'_, 'a> {
     }
 
     /// Returns the class of the exported module, if this file defines it.
-    fn module(&self, module: &'a Expr) -> Option<&'a ast::StmtClassDef> {
+    fn module(&self, module: &'a Expr, scope: ScopeId) -> Option<&'a ast::StmtClassDef> {
         const WRAP: &str = "export an `nn.Module` whose `forward` calls the function";
-        match self.program.value(self.scope, module) {
+        match self.program.value(scope, module) {
             (Bound::Function(function), _) => {
                 let message = format!("`{}` is a function; `torch.export` exports modules", function.name);
                 self.report(module, message, WRAP);
@@ -156,11 +156,30 @@ impl<'a> Export<'_, 'a> {
                 }
                 match self.program.value(scope, &created.func) {
                     (Bound::Class(class), _) => Some(class),
-                    _ => self.module(returns_self(created)?),
+                    _ => self.module(returns_self(created)?, scope),
                 }
+            }
+            // `def save(model): export(model, …)`
+            (Bound::Other, _) if scope == self.scope => {
+                let (argument, scope) = self.argument(module.as_name_expr()?)?;
+                self.module(argument, scope)
             }
             _ => None,
         }
+    }
+
+    /// Returns the argument for a parameter of the function around the call, if one call of this file passes it.
+    fn argument(&self, parameter: &ast::ExprName) -> Option<(&'a Expr, ScopeId)> {
+        let around = self.program.functions.iter().map(|(function, _)| *function);
+        let function = around.filter(|function| function.range().contains_range(self.call.range())).last()?;
+        let position = function.parameters.args.iter().position(|it| it.name().id == parameter.id)?;
+        let mut calls = self.program.calls.iter().filter(|site| {
+            let callee = self.program.value(site.scope, &site.node.func).0;
+            matches!(callee, Bound::Function(other) if std::ptr::eq(other, function))
+        });
+        let (Some(site), None) = (calls.next(), calls.next()) else { return None };
+        let argument = site.node.arguments.find_argument_value(&parameter.id, position)?;
+        (site.scope != self.scope).then_some((argument, site.scope))
     }
 
     /// Returns the example inputs, if they are a tuple.

@@ -6,10 +6,9 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, handles_tracing, is_assumed, snippet};
+use super::{exports, handles_tracing, host_values, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
-use ag_staging::host_numbers::HostNumbers;
 
 declare_rule! {
     /// ## What it does
@@ -66,10 +65,8 @@ fn check(ctx: &FunctionContext) {
     if !exports(ctx) {
         return;
     }
-    let fact = |expression: &Expr| Some(ctx.fact(expression));
-    let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
     for expression in ctx.expressions() {
-        if let Some((what, value)) = needed(ctx, expression, &|value| numbers.find(value))
+        if let Some((what, value)) = needed(ctx, expression, &|value| host_values::number(ctx, value))
             && !handles_tracing(ctx, expression.range())
         {
             let severity = if is_assumed(ctx, value) { Severity::Warning } else { Severity::Error };
@@ -112,10 +109,10 @@ fn needed<'a>(
             let sequence = matches!(&*subscript.value, Expr::List(_) | Expr::Tuple(_))
                 || matches!(
                     ctx.fact(&subscript.value).alternatives.as_slice(),
-                    [Alternative::Container { class, .. }] if class == "list" || class == "tuple"
+                    [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "tuple" | "dict")
                 );
             let value = number(&subscript.slice).filter(|_| sequence && is_read(&subscript.slice))?;
-            Some(("the index of a Python sequence".to_owned(), value))
+            Some(("the index of a Python container".to_owned(), value))
         }
         _ => None,
     }

@@ -10,6 +10,8 @@ use super::snippet;
 use ag_db::text;
 use ag_index::dialect::RootKind;
 use ag_index::facts::Alternative;
+use ag_index::index::file_index;
+use ag_index::modules::module_name;
 
 declare_rule! {
     /// ## What it does
@@ -101,8 +103,25 @@ fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr
         _ => {
             let fact = ctx.python_fact(value);
             let [Alternative::Instance { module, class }] = fact.alternatives.as_slice() else { return None };
-            let is_object = !fact.unknown && !fact.never && ctx.is_plain_class(module.as_deref(), class);
+            let is_object = !fact.unknown && !fact.never && is_object_class(ctx, module.as_deref(), class);
             is_object.then_some((value, class.as_str()))
         }
     }
+}
+
+/// Returns whether a class of this file has no base classes from other files, and is not registered with torch: it has
+/// no decorator other than `@dataclass`.
+fn is_object_class(ctx: &FunctionContext, module: Option<&str>, class: &str) -> bool {
+    let is_dataclass = || {
+        let entry =
+            file_index(ctx.db, ctx.document).definitions.classes.iter().find(|it| it.qualname == class)?;
+        let source = text(ctx.db, ctx.document);
+        let text =
+            source.as_str().get(usize::from(entry.range.start())..usize::from(entry.name_range.start()))?;
+        let decorator = text.trim_start_matches("@dataclasses.").trim_start_matches('@');
+        let is_only = text.matches('@').count() == 1 && decorator.starts_with("dataclass");
+        let is_own = module_name(ctx.db, ctx.document).as_deref().is_none_or(|own| Some(own) == module);
+        Some(is_only && is_own && entry.bases.is_empty())
+    };
+    ctx.is_plain_class(module, class) || is_dataclass() == Some(true)
 }

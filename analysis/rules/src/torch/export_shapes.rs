@@ -6,6 +6,7 @@ use ruff_text_size::Ranged;
 
 use super::export_call::{Export, TORCH_EXPORT_CALL, is_dim, value};
 use crate::names::bound_names;
+use crate::program::Bound;
 use crate::tracing;
 use ag_syntax::expressions::natural;
 
@@ -65,8 +66,9 @@ impl<'a> Export<'_, 'a> {
             {
                 for item in &sizes.items {
                     let axis = item.key.as_ref().and_then(natural);
-                    if let Some(axis) = axis.filter(|_| self.is_unbounded(&item.value)) {
-                        self.specialized(forward, name, axis);
+                    if let (Some(axis), Some(bounds)) = (axis, self.bounds(&item.value)) {
+                        let size = Size { input: name, axis, bounds };
+                        self.specialized(forward, &size, MAX_CALLS);
                     }
                 }
             }
@@ -107,12 +109,15 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Returns whether a dimension is defined as `Dim("batch")`, without bounds.
-    fn is_unbounded(&self, dimension: &'a Expr) -> bool {
-        let value = value(self.program, self.scope, dimension);
-        value
-            .and_then(Expr::as_call_expr)
-            .is_some_and(|call| is_dim(self.ctx, call) && call.arguments.len() == 1)
+    /// Returns the sizes that a dimension allows: `Dim("batch")`, `Dim("batch", min=2, max=64)`.
+    fn bounds(&self, dimension: &'a Expr) -> Option<(u64, u64)> {
+        let call = value(self.program, self.scope, dimension).and_then(Expr::as_call_expr)?;
+        let bound = |name: &str, default: u64| match call.arguments.find_keyword(name) {
+            Some(keyword) => natural(&keyword.value),
+            None => Some(default),
+        };
+        let is_known = is_dim(self.ctx, call) && call.arguments.args.len() == 1;
+        Some((bound("min", 2)?, bound("max", u64::MAX)?)).filter(|_| is_known)
     }
 
     /// Reports dimensions that are defined twice in the shapes of this call.
@@ -145,25 +150,43 @@ impl<'a> Export<'_, 'a> {
         }
     }
 
-    /// Reports a comparison such as `if x.shape[0] > 4:` in `forward`, if the size is declared dynamic.
-    fn specialized(&self, forward: &'a ast::StmtFunctionDef, name: &str, axis: u64) {
-        for statement in &forward.body {
+    /// Reports a test such as `if x.shape[0] > 4:` that restricts a dynamic size, in `forward` or in a function that it
+    /// calls with the input. Returns whether later code of the caller may not be reached, or may see another size.
+    fn specialized(&self, function: &'a ast::StmtFunctionDef, size: &Size<'a>, calls: usize) -> bool {
+        let mut names: Vec<&str> = Vec::new();
+        for statement in &function.body {
             let test = match statement {
                 Stmt::If(statement) => &*statement.test,
                 Stmt::Assert(statement) => &*statement.test,
-                Stmt::Assign(assign)
-                    if assign.targets.iter().any(|target| bound_names(target).contains(&name)) =>
-                {
-                    return;
+                Stmt::Assign(assign) => {
+                    if self.follows(&assign.value, size, calls) {
+                        return true;
+                    }
+                    let bound: Vec<&str> = assign.targets.iter().flat_map(bound_names).collect();
+                    if bound.contains(&size.input) {
+                        return true;
+                    }
+                    names.retain(|name| !bound.contains(name));
+                    if let [Expr::Name(target)] = assign.targets.as_slice()
+                        && size.is(&assign.value, &[])
+                    {
+                        names.push(&target.id);
+                    }
+                    continue;
                 }
-                Stmt::Assign(_) | Stmt::Expr(_) | Stmt::Pass(_) => continue,
-                _ => return,
+                Stmt::Return(node) => {
+                    return node.value.as_deref().is_some_and(|value| self.follows(value, size, calls));
+                }
+                Stmt::Expr(node) => match self.follows(&node.value, size, calls) {
+                    true => return true,
+                    false => continue,
+                },
+                Stmt::Pass(_) => continue,
+                _ => return true,
             };
             if let Expr::Compare(compare) = test
                 && let ([op], [bound]) = (&*compare.ops, &*compare.comparators)
-                && !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn)
-                && is_size(&compare.left, name, axis)
-                && natural(bound).is_some_and(|bound| bound > 1)
+                && size.is_restricted(&compare.left, *op, bound, &names)
             {
                 let message = format!(
                     "`{}` is declared dynamic, but the comparison restricts it",
@@ -176,11 +199,61 @@ impl<'a> Export<'_, 'a> {
                         "declare the bounds, `Dim(\"batch\", min=…, max=…)`, or decide on static sizes only",
                     )
                     .emit();
-                return;
+                return true;
             }
             if let Stmt::If(_) = statement {
-                return;
+                return true;
             }
+        }
+        false
+    }
+
+    /// If a value is a call of a function of this file that receives the input, checks this function.
+    fn follows(&self, value: &'a Expr, size: &Size<'a>, calls: usize) -> bool {
+        let (Expr::Call(call), Some(calls)) = (value, calls.checked_sub(1)) else { return false };
+        let is_input = |value: &Expr| value.as_name_expr().is_some_and(|input| input.id == size.input);
+        let Some(position) = call.arguments.args.iter().position(is_input) else { return false };
+        let (Bound::Function(function), _) = self.program.value(self.program.module(), &call.func) else {
+            return false;
+        };
+        let Some(parameter) = function.parameters.args.get(position) else { return false };
+        self.specialized(function, &Size { input: parameter.name().as_str(), ..*size }, calls)
+    }
+}
+
+/// The maximum number of calls that are followed from `forward`.
+const MAX_CALLS: usize = 3;
+
+/// A dynamic size of an input, with the sizes that are allowed.
+#[derive(Clone, Copy)]
+struct Size<'a> {
+    input: &'a str,
+    axis: u64,
+    bounds: (u64, u64),
+}
+
+impl Size<'_> {
+    /// Returns whether an expression is the size, or one of the names that are bound to it.
+    fn is(&self, expression: &Expr, names: &[&str]) -> bool {
+        is_size(expression, self.input, self.axis)
+            || expression.as_name_expr().is_some_and(|name| names.contains(&name.id.as_str()))
+    }
+
+    /// Returns whether a comparison holds for some of the allowed sizes only.
+    fn is_restricted(&self, left: &Expr, op: CmpOp, bound: &Expr, names: &[&str]) -> bool {
+        let (least, most) = self.bounds;
+        if let Expr::BinOp(operation) = left {
+            let divides = operation.op == ast::Operator::Mod && matches!(op, CmpOp::Eq | CmpOp::NotEq);
+            return divides
+                && self.is(&operation.left, names)
+                && natural(&operation.right).is_some_and(|divisor| divisor > 1 && least < most);
+        }
+        let Some(bound) = natural(bound).filter(|_| self.is(left, names)) else { return false };
+        match op {
+            CmpOp::Lt | CmpOp::GtE => least < bound && most >= bound,
+            CmpOp::LtE | CmpOp::Gt => least <= bound && most > bound,
+            CmpOp::Eq | CmpOp::NotEq => least <= bound && bound <= most && least < most,
+            _ => false,
         }
     }
 }

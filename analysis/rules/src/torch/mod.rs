@@ -16,7 +16,9 @@ mod export_shapes;
 pub(super) mod export_state;
 mod exported_program;
 pub(super) mod func_gradient;
+mod host_values;
 pub(super) mod operator_arguments;
+mod places;
 pub(super) mod recompile;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
@@ -46,10 +48,9 @@ use super::tracing::{self, Certainty, Decision, Origin, short_circuited_severity
 use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::facts::{Alternative, Binding};
+use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_staging::construct::{ConstructKind, ConstructNode};
-use ag_staging::host_numbers::HostNumbers;
 use ag_syntax::functions::{FunctionAst, FunctionPath};
 use ag_syntax::qname::QName;
 
@@ -205,8 +206,6 @@ struct NumberDecision<'a> {
 /// Returns the decisions on numbers that have no value during tracing. Decisions in code that tests for tracing are
 /// left out.
 fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
-    let fact = |expression: &Expr| Some(ctx.fact(expression));
-    let numbers = HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact };
     let mut found: Vec<NumberDecision> = Vec::new();
     for (construct, node) in ctx.decisions() {
         let within = found.iter().any(|other| other.test.range().contains_range(construct.test_range));
@@ -216,7 +215,7 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
             continue;
         }
         let Some(test) = node.test().filter(|_| construct.kind != ConstructKind::For) else { continue };
-        if let Some(number) = numbers.find(test).or_else(|| decided_by_callee(ctx, test)) {
+        if let Some(number) = host_values::number(ctx, test) {
             found.push(NumberDecision { test, what: tracing::noun_phrase(construct.kind), number });
         }
     }
@@ -237,41 +236,14 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
             });
         }
     }
-    // `table[x.argmax().item()]`: Python selects the element. `torch.export` has a rule of its own for this.
-    for expression in ctx.expressions().into_iter().filter(|_| compiles(ctx)) {
-        let Expr::Subscript(item) = expression else { continue };
-        let is_container = matches!(
-            ctx.fact(&item.value).alternatives.as_slice(),
-            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "tuple" | "dict")
-        );
+    // `torch.export` has a rule of its own for these.
+    for (expression, what, number) in host_values::uses(ctx).into_iter().filter(|_| compiles(ctx)) {
         let within = found.iter().any(|other| other.test.range().contains_range(expression.range()));
-        if is_container
-            && !within
-            && !item.slice.is_slice_expr()
-            && let Some(number) = numbers.find(&item.slice)
-            && !handles_tracing(ctx, expression.range())
-        {
-            found.push(NumberDecision { test: expression, what: "a lookup", number });
+        if !within && !handles_tracing(ctx, expression.range()) {
+            found.push(NumberDecision { test: expression, what, number });
         }
     }
     found
-}
-
-/// Returns the call of a function of the project in a test, if a number that is read from a Tensor decides the result:
-/// `if finished(token):` for `def finished(token): return token.item() == 0`.
-fn decided_by_callee<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr> {
-    match test {
-        Expr::UnaryOp(operation) => decided_by_callee(ctx, &operation.operand),
-        Expr::Call(call) => {
-            let (callee, _) = ctx.callee_context(call)?;
-            let mut returned = callee.statements().into_iter().filter_map(|it| it.as_return_stmt());
-            let value = returned.next()?.value.as_deref()?;
-            let fact = |expression: &Expr| Some(callee.fact(expression));
-            let numbers = HostNumbers { def: callee.def(), flow: callee.flow, fact: &fact };
-            (returned.next().is_none() && numbers.find(value).is_some()).then_some(test)
-        }
-        _ => None,
-    }
 }
 
 /// Returns whether the function tests anywhere whether it is being compiled, or the code at `range` is under a test for

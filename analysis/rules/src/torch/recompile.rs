@@ -1,25 +1,27 @@
-//! Integers that count the calls of a compiled function.
+//! Integers and containers that change in each call of a compiled function.
 
-use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
+use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::places::{self, Holder};
 use super::{compiles, handles_tracing, snippet};
+use ag_db::text;
 use ag_index::facts::Alternative;
-use ag_index::index::file_index;
 use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
-    /// Reports integers that a function compiled by `torch.compile` changes in each call: an attribute of an
-    /// `nn.Module` or a global variable, as in `self.calls += 1`.
+    /// Reports integers that a function compiled by `torch.compile` changes in each call, as in `self.calls += 1`. They
+    /// belong to an `nn.Module` or a global variable, directly or through other objects. It also reports containers
+    /// that grow in each call: `self.history.append(y)`.
     ///
     /// ## Why is this bad?
-    /// The compiler treats these integers as constants and guards on them, so each call compiles the function again.
-    /// After 8 compilations (`torch._dynamo.config.recompile_limit`) it stops compiling and runs the function in
-    /// Python; with `fullgraph=True` it raises. Floats, and attributes of objects that are not modules, become inputs
-    /// of the graph.
+    /// The compiler treats these integers, and the lengths of containers, as constants and guards on them, so each call
+    /// compiles the function again. After 8 compilations (`torch._dynamo.config.recompile_limit`) it stops compiling
+    /// and runs the function in Python; with `fullgraph=True` it raises. Floats, and integers of arguments and of an
+    /// object whose method is compiled, become inputs of the graph.
     ///
     /// ## Example
     /// ```python
@@ -59,51 +61,80 @@ declare_rule! {
     /// `torch._dynamo hit config.recompile_limit (8)`
     pub(crate) static TORCH_RECOMPILE = {
         code: "AG518", name: "torch-recompile",
-        summary: "an integer that counts calls causes a recompilation in each call",
+        summary: "an integer or a container that changes in each call causes a recompilation",
         severity: Warning, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),
     }
 }
 
+/// Methods that add an element to a list, set or deque.
+const GROWING: [&str; 5] = ["add", "append", "appendleft", "extend", "insert"];
+
 fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
         return;
     }
     for statement in ctx.statements() {
-        let Some(target) = counted(ctx, statement) else { continue };
-        let what = match target {
-            Expr::Attribute(attribute) if is_of_module(ctx, attribute) => "an attribute of a module",
-            Expr::Name(name) if ctx.flow.scope().globals.contains(&name.id) => "a global variable",
-            _ => continue,
-        };
-        let in_loop = ctx.enclosing(statement.range()).any(|construct| construct.kind.is_loop());
-        if is_int(ctx, target) && !in_loop && !handles_tracing(ctx, statement.range()) {
-            ctx.report(
-                &TORCH_RECOMPILE,
-                statement,
-                format!(
-                    "`{}`, {what}, changes in each call, so each call recompiles the function",
-                    snippet(ctx, target)
-                ),
-            )
-            .help("count in a buffer (`register_buffer`), or outside the compiled function")
-            .emit();
+        if handles_tracing(ctx, statement.range()) {
+            continue;
         }
+        counts(ctx, statement);
+        grows(ctx, statement);
     }
 }
 
-/// Returns the target of `n += 1` or `n = n + 1`.
-fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
+fn counts(ctx: &FunctionContext, statement: &Stmt) {
+    let Some(target) = counted(ctx, statement) else { return };
+    let what = match places::holder(ctx, target) {
+        Some(Holder::Module) => "an attribute of a module",
+        Some(Holder::Global) => "a global variable",
+        Some(Holder::Receiver) | None => return,
+    };
+    let in_loop = ctx.enclosing(statement.range()).any(|construct| construct.kind.is_loop());
+    if is_int(ctx, target) && !in_loop {
+        let message = format!(
+            "`{}`, {what}, changes in each call, so each call recompiles the function",
+            snippet(ctx, target)
+        );
+        ctx.report(&TORCH_RECOMPILE, statement, message)
+            .help("count in a buffer (`register_buffer`), or outside the compiled function")
+            .emit();
+    }
+}
+
+/// Reports a container that outlives the call, and to which the statement adds an element.
+fn grows(ctx: &FunctionContext, statement: &Stmt) {
+    let Some(container) = grown(ctx, statement) else { return };
+    if is_container(ctx, container)
+        && places::of_object(ctx, container).is_some()
+        && !shrinks(ctx, container, statement)
+    {
+        let message =
+            format!("`{}` grows in each call, so each call recompiles the function", snippet(ctx, container));
+        ctx.report(&TORCH_RECOMPILE, statement, message)
+            .help("return the value, and collect it outside the compiled function")
+            .emit();
+    }
+}
+
+/// Returns the container to which a statement adds an element: `xs.append(x)`, `xs += [x]`, `xs = xs + [x]`.
+fn grown<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
+    let is_filled = |value: &Expr| value.as_list_expr().is_some_and(|list| !list.is_empty());
     match statement {
-        Stmt::AugAssign(assign) => (matches!(assign.op, Operator::Add | Operator::Sub)
-            && is_step(&assign.value))
-        .then_some(&*assign.target),
+        Stmt::Expr(expression) => {
+            let call = expression.value.as_call_expr()?;
+            let method = call.func.as_attribute_expr()?;
+            (GROWING.contains(&method.attr.as_str()) && !call.arguments.is_empty()).then_some(&*method.value)
+        }
+        Stmt::AugAssign(assign) => {
+            (assign.op == Operator::Add && is_filled(&assign.value)).then_some(&*assign.target)
+        }
         Stmt::Assign(assign) => {
             let [target] = assign.targets.as_slice() else { return None };
             let Expr::BinOp(operation) = &*assign.value else { return None };
-            (matches!(operation.op, Operator::Add | Operator::Sub)
-                && is_step(&operation.right)
+            (operation.op == Operator::Add
+                && is_filled(&operation.right)
                 && ctx.text(&*operation.left) == ctx.text(target))
             .then_some(target)
         }
@@ -111,39 +142,87 @@ fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
     }
 }
 
-/// Returns whether a value is a positive integer literal.
-fn is_step(value: &Expr) -> bool {
-    natural(value).is_some_and(|step| step > 0)
+/// Returns whether a value is a list, or a set.
+fn is_container(ctx: &FunctionContext, value: &Expr) -> bool {
+    let text = ctx.text(value);
+    ctx.expressions().into_iter().filter(|other| ctx.text(*other) == text).any(|value| {
+        matches!(
+            ctx.python_fact(value).alternatives.as_slice(),
+            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "set")
+        )
+    })
+}
+
+/// Returns whether the file also removes elements from a container with this name, or replaces it:
+/// `meter.history.clear()`, `self.history = []` outside of the constructor.
+fn shrinks(ctx: &FunctionContext, container: &Expr, statement: &Stmt) -> bool {
+    let name = match container {
+        Expr::Attribute(attribute) => &attribute.attr.id,
+        Expr::Name(name) => &name.id,
+        _ => return true,
+    };
+    let document = text(ctx.db, ctx.document);
+    let own = usize::from(!statement.is_expr_stmt());
+    removes(document.as_str(), name)
+        || assignments(document.as_str(), name) > 1 + own
+        || assignments(&ctx.ast.text, name) > own
+}
+
+/// Returns whether a text removes elements of a container.
+fn removes(text: &str, name: &str) -> bool {
+    let methods = [".clear(", ".pop(", ".popleft(", ".remove(", "[:]"];
+    methods.iter().any(|method| text.contains(&format!("{name}{method}")))
+        || text.lines().any(|line| line.trim_start().starts_with("del ") && line.contains(name))
+}
+
+/// Returns how often a text assigns a name, or an attribute with this name.
+fn assignments(text: &str, name: &str) -> usize {
+    let is_assignment = |line: &&str| {
+        let line = line.trim_start();
+        let Some((target, rest)) = line.split_once(name) else { return false };
+        let rest = rest.trim_start();
+        let is_target = target.is_empty() || target.ends_with('.') && !target.contains(' ');
+        is_target && (rest.starts_with([':', '=']) || rest.starts_with("+=")) && !rest.starts_with("==")
+    };
+    text.lines().filter(is_assignment).count()
+}
+
+/// Returns the target of `n += 1` or `n = n + 1`.
+fn counted<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a Expr> {
+    match statement {
+        Stmt::AugAssign(assign) => (matches!(assign.op, Operator::Add | Operator::Sub)
+            && is_step(ctx, &assign.value))
+        .then_some(&*assign.target),
+        Stmt::Assign(assign) => {
+            let [target] = assign.targets.as_slice() else { return None };
+            let Expr::BinOp(operation) = &*assign.value else { return None };
+            (matches!(operation.op, Operator::Add | Operator::Sub)
+                && is_step(ctx, &operation.right)
+                && ctx.text(&*operation.left) == ctx.text(target))
+            .then_some(target)
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a value is a positive integer literal, or the size of a Tensor.
+fn is_step(ctx: &FunctionContext, value: &Expr) -> bool {
+    natural(value).is_some_and(|step| step > 0) || !value.is_literal_expr() && is_known_int(ctx, value)
+}
+
+fn is_known_int(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let fact = ctx.python_fact(expression);
+    !fact.unknown
+        && !fact.alternatives.is_empty()
+        && fact.alternatives.iter().all(|alternative| matches!(alternative, Alternative::Int(_)))
 }
 
 /// Returns whether the previous value is an integer. The target of an assignment does not always have a fact.
 fn is_int(ctx: &FunctionContext, target: &Expr) -> bool {
-    let known = |expression: &Expr| {
-        let fact = ctx.python_fact(expression);
-        !fact.unknown
-            && !fact.alternatives.is_empty()
-            && fact.alternatives.iter().all(|alternative| matches!(alternative, Alternative::Int(_)))
-    };
     let text = ctx.text(target);
-    known(target)
-        || ctx.expressions().into_iter().any(|expression| ctx.text(expression) == text && known(expression))
-}
-
-/// Returns whether an attribute belongs to the receiver of a method of an `nn.Module`: `self.calls`.
-fn is_of_module(ctx: &FunctionContext, attribute: &ast::ExprAttribute) -> bool {
-    let receiver = ctx.def().parameters.args.first().map(|parameter| parameter.name().as_str());
-    let of_self = attribute.value.as_name_expr().is_some_and(|name| Some(name.id.as_str()) == receiver);
-    let Some((class, _)) = ctx.path.qualname.rsplit_once('.').filter(|_| of_self) else { return false };
-    let classes = &file_index(ctx.db, ctx.document).definitions.classes;
-    let mut pending = vec![class.to_owned()];
-    for _ in 0..8 {
-        let Some(class) = pending.pop() else { return false };
-        if let Some(entry) = classes.iter().find(|entry| entry.qualname == class) {
-            if entry.bases.iter().any(|base| base.ends_with("Module")) {
-                return true;
-            }
-            pending.extend(entry.bases.iter().map(|base| base.to_string()));
-        }
-    }
-    false
+    is_known_int(ctx, target)
+        || ctx
+            .expressions()
+            .into_iter()
+            .any(|expression| ctx.text(expression) == text && is_known_int(ctx, expression))
 }

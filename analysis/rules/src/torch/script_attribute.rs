@@ -107,6 +107,7 @@ fn check(ctx: &FunctionContext) {
             Initial::Mixed if only_here => {
                 ("a container of values of different types", "use values of one type".to_owned())
             }
+            Initial::Lambda => ("a lambda", "define a method or a function".to_owned()),
             Initial::Set if only_here => ("a set", "use a list".to_owned()),
             _ => continue,
         };

@@ -64,6 +64,7 @@ pub(super) enum Initial {
     /// A list or dictionary of literals of different types.
     Mixed,
     Set,
+    Lambda,
     /// A Tensor that a function of torch creates.
     Tensor,
     Bool,
@@ -499,6 +500,7 @@ fn initial(value: &Expr, imports: &Imports, classes: &FxHashMap<Name, ModuleClas
         Expr::List(list) if list.elts.is_empty() => Initial::EmptyList,
         Expr::Dict(dict) if dict.items.is_empty() => Initial::EmptyDict,
         Expr::Set(_) | Expr::SetComp(_) => Initial::Set,
+        Expr::Lambda(_) => Initial::Lambda,
         Expr::List(list) => of_elements(&list.elts.iter().collect::<Vec<_>>()),
         Expr::Tuple(tuple) => match of_elements(&tuple.elts.iter().collect::<Vec<_>>()) {
             Initial::Functions => Initial::Functions,

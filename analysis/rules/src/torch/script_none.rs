@@ -107,9 +107,18 @@ fn operands(ctx: &FunctionContext) {
             check_operand(ctx, &compiled, test, true, &mut reported);
         }
     }
+    let declared = ctx.def().returns.as_deref();
+    let is_plain = declared.is_some_and(|declared| PLAIN_TYPES.contains(&ctx.text(declared)));
     for statement in ctx.statements() {
-        if let Stmt::AugAssign(assign) = statement {
-            check_operand(ctx, &compiled, &assign.target, false, &mut reported);
+        match statement {
+            Stmt::AugAssign(assign) => {
+                check_operand(ctx, &compiled, &assign.target, false, &mut reported);
+            }
+            Stmt::Return(node) if is_plain && node.value.as_deref().is_some_and(Expr::is_name_expr) => {
+                let value = node.value.iter();
+                value.for_each(|value| check_operand(ctx, &compiled, value, false, &mut reported));
+            }
+            _ => {}
         }
     }
 }

@@ -122,10 +122,18 @@ fn undeclared(ctx: &FunctionContext, annotation: &Expr, compiled: &Compiled) {
         let Some(value) = returned.value.as_deref().filter(|_| compiled.contains(returned.range())) else {
             continue;
         };
-        let Some(actual) = ScriptType::of_expression(ctx, value) else { continue };
-        if actual == declared || converts(actual, declared) {
-            continue;
-        }
+        let container = match value {
+            Expr::List(_) | Expr::ListComp(_) => Some("List"),
+            Expr::Dict(_) | Expr::DictComp(_) => Some("Dict"),
+            _ => None,
+        };
+        let actual = match container {
+            Some(container) => container.to_owned(),
+            None => match ScriptType::of_expression(ctx, value) {
+                Some(actual) if actual != declared && !converts(actual, declared) => actual.to_string(),
+                _ => continue,
+            },
+        };
         ctx.report(
             &SCRIPT_RETURN_TYPE,
             statement,

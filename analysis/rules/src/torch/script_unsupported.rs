@@ -13,7 +13,7 @@ use ag_index::facts::Alternative;
 declare_rule! {
     /// ## What it does
     /// Reports unsupported Python in a TorchScript function: generators, `try`, lambdas, nested functions,
-    /// `global`, sets, conditions in comprehensions, `else` of loops, assignment expressions, `match`, imports,
+    /// `global`, sets, conditions in comprehensions, `else` of loops, jumps in loops over modules, assignment expressions, `match`, imports,
     /// format specifications in f-strings, `*args` and `**kwargs`, some builtins, and functions of NumPy and of
     /// modules such as `random` and `os`.
     ///
@@ -70,6 +70,9 @@ fn check(ctx: &FunctionContext) {
         report(ctx, ctx.def().name.range(), what);
     }
     let compiled = Compiled::of(ctx);
+    for (range, what) in unrolled_jumps(ctx).into_iter().filter(|(range, _)| compiled.contains(*range)) {
+        report(ctx, range, what);
+    }
     for statement in ctx.statements() {
         let of_compiled = || of_compiled(ctx, statement).filter(|(range, _)| compiled.contains(*range));
         if let Some((range, what)) = of_statement(statement).or_else(of_compiled) {
@@ -170,8 +173,13 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some("iter") => Some("`iter`"),
             Some("super") => Some("`super()`"),
             Some("id") => Some("`id()`"),
+            Some("print") if !call.arguments.keywords.is_empty() => Some("keyword arguments of `print`"),
+            Some("sum") if call.arguments.args.first().is_some_and(|values| holds_tensors(ctx, values)) => {
+                Some("`sum` of a list of Tensors")
+            }
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
+            _ if spreads_size(ctx, &call.arguments.args) => Some("`*` of a list in a call"),
             _ => {
                 // Many functions that only possibly reach the compiler use these modules, so they are not reported in
                 // such functions.
@@ -218,4 +226,88 @@ fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
         })
     };
     elements.iter().any(of_list).then_some("`*` of a list in a list or tuple")
+}
+
+/// Returns whether a call spreads a size, which is a list of unknown length: `x.view(*x.shape[:-1], 3)`.
+fn spreads_size(ctx: &FunctionContext, arguments: &[Expr]) -> bool {
+    arguments.iter().filter_map(Expr::as_starred_expr).any(|starred| {
+        let value = match &*starred.value {
+            Expr::Subscript(item) if item.slice.is_slice_expr() => &*item.value,
+            value => value,
+        };
+        let size = match value {
+            Expr::Call(call) if call.arguments.is_empty() => call.func.as_attribute_expr(),
+            value => value.as_attribute_expr(),
+        };
+        size.is_some_and(|size| matches!(size.attr.as_str(), "shape" | "size") && is_tensor(ctx, &size.value))
+    })
+}
+
+/// Returns whether the elements of a list, tuple, comprehension or generator are Tensors.
+fn holds_tensors(ctx: &FunctionContext, values: &Expr) -> bool {
+    match values {
+        Expr::List(list) => list.elts.iter().any(|element| is_tensor(ctx, element)),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(|element| is_tensor(ctx, element)),
+        Expr::ListComp(node) => is_tensor(ctx, &node.elt),
+        Expr::Generator(node) => is_tensor(ctx, &node.elt),
+        Expr::Name(_) => matches!(
+            ctx.fact(values).alternatives.as_slice(),
+            [Alternative::Container { class, staged: true }] if class == "list"
+        ),
+        _ => false,
+    }
+}
+
+/// Returns the `break` and `continue` statements of loops over modules. The compiler unrolls these loops.
+fn unrolled_jumps(ctx: &FunctionContext) -> Vec<(TextRange, &'static str)> {
+    let mut found = Vec::new();
+    for statement in ctx.statements() {
+        let Stmt::For(node) = statement else { continue };
+        if is_module_container(ctx, &node.iter) {
+            jumps(&node.body, &mut found);
+        }
+    }
+    found
+}
+
+/// Returns whether a loop over `iter` visits the modules of a container: `self.layers`, `enumerate(self.layers)`.
+fn is_module_container(ctx: &FunctionContext, iter: &Expr) -> bool {
+    match iter {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                matches!(method.attr.as_str(), "items" | "values" | "keys")
+                    && is_module_container(ctx, &method.value)
+            }
+            callee => {
+                matches!(ctx.builtin(callee), Some("enumerate" | "zip"))
+                    && call.arguments.args.iter().any(|value| is_module_container(ctx, value))
+            }
+        },
+        _ => {
+            let fact = ctx.fact(iter);
+            !fact.unknown
+                && matches!(
+                    fact.alternatives.as_slice(),
+                    [Alternative::Instance { module: Some(module), class }]
+                        if module.starts_with("torch.nn")
+                            && matches!(class.as_str(), "ModuleList" | "ModuleDict" | "Sequential")
+                )
+        }
+    }
+}
+
+/// Adds the jumps that leave or continue the loop around `body`.
+fn jumps(body: &[Stmt], found: &mut Vec<(TextRange, &'static str)>) {
+    for statement in body {
+        match statement {
+            Stmt::Break(node) => found.push((node.range, "`break` in a loop over modules")),
+            Stmt::Continue(node) => found.push((node.range, "`continue` in a loop over modules")),
+            Stmt::If(node) => {
+                jumps(&node.body, found);
+                node.elif_else_clauses.iter().for_each(|clause| jumps(&clause.body, found));
+            }
+            Stmt::With(node) => jumps(&node.body, found),
+            _ => {}
+        }
+    }
 }

@@ -160,12 +160,22 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
                 // In `while len(order): order = order[mask]`, the second test reads the selection.
                 several => several.iter().find(|definition| definition.range.start() > name.start())?,
             };
-            let value = definition.value.filter(|_| definition.kind == DefKind::Assign)?;
+            if definition.kind != DefKind::Assign {
+                return None;
+            }
+            let Some(value) = definition.value else {
+                // `boxes, scores = self.select(boxes, scores)`
+                let value = ctx.bound_value(definition)?;
+                let is_selection = |callee: &FunctionContext<'a>, part| rows(callee, part, steps).is_some();
+                return ctx
+                    .result_of_call(value.as_call_expr()?, Some(definition), &is_selection)
+                    .then_some(value);
+            };
             rows(ctx, ctx.expression_at(value)?, steps)
         }
-        Expr::Call(call) if let Some((callee, _)) = ctx.callee_context(call) => {
-            returns_selection(&callee, steps).then_some(tensor)
-        }
+        Expr::Call(call) if ctx.callee_context(call).is_some() => ctx
+            .result_of_call(call, None, &|callee, value| rows(callee, value, steps).is_some())
+            .then_some(tensor),
         Expr::Call(call) => {
             let method = call.func.as_attribute_expr().filter(|_| ctx.resolve(&call.func).is_none())?;
             let keeps = match (method.attr.as_str(), &*call.arguments.args) {
@@ -188,13 +198,6 @@ fn rows<'a>(ctx: &FunctionContext<'a>, tensor: &'a Expr, steps: usize) -> Option
         },
         _ => None,
     }
-}
-
-/// Returns whether the function has one `return`, and its result is a Tensor whose number of rows depends on values.
-fn returns_selection(callee: &FunctionContext, steps: usize) -> bool {
-    let mut returned = callee.statements().into_iter().filter_map(|statement| statement.as_return_stmt());
-    let value = returned.next().and_then(|statement| statement.value.as_deref());
-    value.is_some_and(|value| rows(callee, value, steps).is_some()) && returned.next().is_none()
 }
 
 /// Returns whether the first dimension of an operation's result depends on values. The first dimension of `x[:, mask]`

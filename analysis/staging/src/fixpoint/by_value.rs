@@ -15,9 +15,10 @@ use ag_index::facts::TensorKind;
 use ag_index::ids::{Code, ParameterIndex};
 use ag_index::index::{DefaultValue, FunctionId, ParameterKind, Signature, function_ast};
 use ag_index::oracle::Scope;
-use ag_syntax::expressions;
+use ag_syntax::{expressions, statements};
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{Arguments, Expr};
+use ruff_python_ast::{Arguments, Expr, Stmt, StmtFunctionDef};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::parameters::{parameter_at, takes_receiver, tensor_of};
 use super::{Answers, Cause, Contribution, Fixpoint};
@@ -99,10 +100,9 @@ impl Fixpoint {
             for (slot, value) in positional.chain(keywords) {
                 let fact = expressions::id(value).and_then(|id| types.facts.get(id));
                 let is_tensor = fact.is_some_and(|fact| {
-                    let fact = fact.in_dialect(staged.dialect);
-                    // In `for step in self.steps: x = step(x)`, the results of most steps are unknown.
+                    let mut fact = fact.in_dialect(staged.dialect);
+                    fact.unknown &= !is_fed_back(ast.def(), value, node.range());
                     matches!(fact.tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
-                        && (!fact.unknown || !call.is_sole_callee)
                 });
                 let parameter = parameter_at(signature, bound, &slot);
                 if let Some(parameter) = parameter.filter(|_| is_tensor) {
@@ -120,6 +120,16 @@ impl Fixpoint {
         }
         passed
     }
+}
+
+/// Returns whether the result of a call becomes its argument: `for step in self.steps: x = step(x)`. The type of the
+/// result is unknown, so part of the argument's type is unknown as well.
+fn is_fed_back(def: &StmtFunctionDef, argument: &Expr, call: TextRange) -> bool {
+    let Expr::Name(name) = argument else { return false };
+    statements::of_function(def).into_iter().filter_map(Stmt::as_assign_stmt).any(|assign| {
+        let [Expr::Name(target)] = assign.targets.as_slice() else { return false };
+        target.id == name.id && assign.value.range().contains_range(call)
+    })
 }
 
 /// Returns whether the arguments of a call are those that a function needs: each has a parameter, and each parameter

@@ -147,6 +147,13 @@ impl Fixpoint {
         if decorated(&["py_function", "numpy_function"]) {
             return None;
         }
+        // Only torch.compile traces the derivative of a `torch.autograd.Function`.
+        let differentiates = implicit
+            && caller.dialect == Dialect::Torch
+            && index.function(callee.code).is_some_and(|entry| entry.path.name() == "backward");
+        if differentiates && caller.mode != RootKind::TorchCompile {
+            return None;
+        }
         let unconverted = match caller {
             Staged { dialect: Dialect::Torch | Dialect::Jax, .. } => None,
             Staged { converts: false, .. } => Some(Unconverted::Caller),

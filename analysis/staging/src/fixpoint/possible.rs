@@ -55,16 +55,19 @@ impl Fixpoint {
 
     /// Returns the stage under which types are inferred in a scope; `None` if the scope is only evidence. Possible
     /// calls may also stage a scope that is evidence. Such a scope counts as evidence here, unless these calls can
-    /// reach no other function of the project.
+    /// reach no other function of the project, or only staged code calls the function.
     pub(super) fn typed_as(&self, scope: Scope) -> Option<&Staged> {
-        self.staged
-            .get(&scope)
-            .filter(|staged| !staged.possible || staged.sole_callees || !self.evidence.contains_key(&scope))
+        self.staged.get(&scope).filter(|staged| {
+            !staged.possible
+                || staged.sole_callees
+                || !self.evidence.contains_key(&scope)
+                || self.is_called_by_staged_code_only(scope)
+        })
     }
 
     /// Returns whether the types of a scope are inferred again although they are known. This is the case if possible
-    /// calls that can reach no other function stage a scope that was evidence. The arguments that the scope passes do
-    /// not change.
+    /// calls that can reach no other function, or only possible calls in staged code, stage a scope that was evidence.
+    /// The arguments that the scope passes do not change.
     pub(crate) fn is_inferred_again(&self, scope: Scope) -> bool {
         self.is_certain_complete && self.evidence.contains_key(&scope) && self.is_only_possible(scope)
     }
@@ -132,9 +135,12 @@ impl Fixpoint {
 
     /// Returns whether a function that is possibly staged is staged whenever it is called.
     pub(crate) fn is_staged_if_called(&self, scope: Scope, staged: &Staged) -> bool {
-        let callable = Callable { document: scope.document, owner: Owner::Code(scope.code) };
         staged.sole_callees && staged.certainty != Certainty::Uncertain
-            || self.only_staged.contains(&callable)
+            || self.is_called_by_staged_code_only(scope)
+    }
+
+    fn is_called_by_staged_code_only(&self, scope: Scope) -> bool {
+        self.only_staged.contains(&Callable { document: scope.document, owner: Owner::Code(scope.code) })
     }
 
     /// Follows possible roots and calls. If `only` is true, follows those to which a single function flows.

@@ -4,6 +4,7 @@
 use ruff_db::parsed::parsed_module;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ty_python_semantic::HasType;
+use ty_python_semantic::types::Type;
 
 use super::{Inference, locate, resolve};
 use ag_index::answers::{ArgumentSlot, CallSite, Target};
@@ -67,6 +68,9 @@ impl Inference<'_> {
             calls.push(site);
             return;
         }
+        if self.autograd_function(call, expression, calls) {
+            return;
+        }
         if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
             let targets = self.targets(function);
             let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
@@ -122,6 +126,7 @@ impl Inference<'_> {
             }
         }
         let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, Some(expression)) };
+        let mut spread = None;
         let mut give = |slot: ArgumentSlot, argument: &Expr| {
             if let Some(id) = lambda(argument) {
                 site.lambdas.push((slot.clone(), id));
@@ -133,7 +138,12 @@ impl Inference<'_> {
         };
         for (position, argument) in call.arguments.args.iter().skip(skip).enumerate() {
             let position = position + bound;
-            if argument.is_starred_expr() {
+            if let Expr::Starred(starred) = argument {
+                // `combine(*features)`: the first element, if all elements have the same type.
+                let element = self.elements(&starred.value);
+                if !element.unknown && element.alternatives().len() == 1 {
+                    spread = Some((ArgumentSlot::Position(position as u32), element));
+                }
                 open = true;
                 break;
             }
@@ -151,6 +161,7 @@ impl Inference<'_> {
                 None => open = true,
             }
         }
+        site.arguments.extend(spread);
         site.open |= open;
         site.on_self = on_self(&call.func) || is_transformed_method_of_self(&index.imports, &call.func);
         calls.push(site);
@@ -188,7 +199,7 @@ impl Inference<'_> {
         };
         let targets = match (name, expression) {
             (Some(name), _) => self.methods(object, name),
-            (None, Expr::Attribute(attribute)) => self.property(object, &attribute.attr),
+            (None, Expr::Attribute(attribute)) => self.property(attribute),
             (None, _) => return,
         };
         if !targets.is_empty() {
@@ -272,6 +283,46 @@ impl Inference<'_> {
         let arguments =
             passed.map(|(argument, position)| (ArgumentSlot::Position(position), self.assumed(argument)));
         Some(CallSite { arguments: arguments.collect(), open, ..CallSite::of(targets, Some(expression)) })
+    }
+
+    /// Adds the calls that `Clamp.apply(x, limit)` makes if `Clamp` is a `torch.autograd.Function`: of `forward`, which
+    /// receives a context first unless the class has a method `setup_context`, and of `backward`, which receives a
+    /// context and gradients. Returns whether it is such a call.
+    fn autograd_function(&self, call: &ast::ExprCall, expression: ExprId, calls: &mut Vec<CallSite>) -> bool {
+        let Some(method) = call.func.as_attribute_expr().filter(|it| it.attr.as_str() == "apply") else {
+            return false;
+        };
+        let Some(ty @ Type::ClassLiteral(_)) = self.type_of(&method.value) else { return false };
+        let Some(class) = self.class_of(ty).filter(|class| self.derives_from(*class, "torch.autograd"))
+        else {
+            return false;
+        };
+        let own = |name: &str| {
+            let mut targets = Vec::new();
+            self.add_method(class, &[name], &mut targets);
+            targets.iter_mut().for_each(|target| target.bound = false);
+            targets
+        };
+        let first = u32::from(own("setup_context").is_empty());
+        let passed =
+            call.arguments.args.iter().take_while(|argument| !argument.is_starred_expr()).zip(first..);
+        let arguments =
+            passed.map(|(argument, position)| (ArgumentSlot::Position(position), self.assumed(argument)));
+        let open = call.arguments.args.iter().any(Expr::is_starred_expr);
+        let forward = CallSite {
+            arguments: arguments.collect(),
+            open,
+            ..CallSite::of(own("forward"), Some(expression))
+        };
+        let gradient = (ArgumentSlot::Position(1), Dialect::Torch.assumed_argument());
+        let backward = CallSite {
+            arguments: vec![gradient],
+            open: true,
+            implicit: true,
+            ..CallSite::of(own("backward"), Some(expression))
+        };
+        calls.extend([forward, backward].into_iter().filter(|site| !site.targets.is_empty()));
+        true
     }
 
     /// Returns whether an object is a `tf.distribute.Strategy`, or of unknown type in a file that uses TensorFlow.

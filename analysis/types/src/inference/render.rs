@@ -154,7 +154,7 @@ impl<'db> Inference<'db> {
             TypeDefinition::Module(module) => TypeExpression::class(module.name(self.db).as_str(), ""),
             _ => self.full_name(&definition)?,
         };
-        Some(TypeExpression::generic(TypeExpression::class("ty_extensions", "TypeOf"), vec![name]))
+        Some(TypeExpression::generic(TypeExpression::class("ty_extensions._internal", "TypeOf"), vec![name]))
     }
 
     /// Returns a class or function that other files can name.

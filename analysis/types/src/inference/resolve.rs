@@ -91,6 +91,11 @@ impl<'db> Inference<'db> {
 
     /// Returns whether a class of the project is derived from `flax.linen.Module`.
     fn is_linen_module(&self, class: FileRange) -> bool {
+        self.derives_from(class, "flax.linen")
+    }
+
+    /// Returns whether a class of the project is derived from a class in a module of a library.
+    pub(super) fn derives_from(&self, class: FileRange, library: &str) -> bool {
         let mut queue = vec![class];
         let mut next = 0;
         while let Some(location) = queue.get(next).copied() {
@@ -100,7 +105,7 @@ impl<'db> Inference<'db> {
             }
             if self.workspace.document_of(location.file()).is_none() {
                 let module = super::module_name(self.db, location.file());
-                if module.is_some_and(|module| module.starts_with("flax.linen")) {
+                if module.is_some_and(|module| module.starts_with(library)) {
                     return true;
                 }
                 continue;
@@ -131,6 +136,9 @@ impl<'db> Inference<'db> {
         }
         if targets.is_empty() {
             targets = self.targets(expression);
+        }
+        if targets.is_empty() && dialect == Dialect::Torch {
+            targets = self.modules_of_sequence(expression);
         }
         if dialect == Dialect::Torch && self.is_lightning(expression) {
             for step in ["training_step", "validation_step", "test_step", "predict_step"] {
@@ -172,8 +180,20 @@ impl<'db> Inference<'db> {
 
     /// Returns the getter of a property of an object whose class is in the project. A cached property runs once, maybe
     /// before the trace.
-    pub(super) fn property(&self, object: &Expr, name: &str) -> Vec<Target> {
-        let mut targets = self.methods(object, name);
+    pub(super) fn property(&self, attribute: &ast::ExprAttribute) -> Vec<Target> {
+        let mut targets = self.methods(&attribute.value, &attribute.attr);
+        // The type of `self` is a type variable.
+        if targets.is_empty()
+            && self.has_property(&attribute.attr)
+            && matches!(self.type_of(&attribute.value), Some(Type::TypeVar(_)))
+        {
+            let definitions = definitions_for_attribute(&self.model, attribute);
+            for definition in definitions.iter().filter_map(|definition| definition.definition()) {
+                let module =
+                    ruff_db::parsed::parsed_module(self.db, definition.python_file(self.db)).load(self.db);
+                self.add_function_at(definition.focus_range(self.db, &module), true, &mut targets);
+            }
+        }
         let Some(near) = self.workspace.document_of(self.file) else { return Vec::new() };
         targets.retain(|target| {
             let Some((_, source)) = self.workspace.find(target.document, near) else { return false };
@@ -182,6 +202,15 @@ impl<'db> Inference<'db> {
             signature.is_some_and(|signature| signature.decorators.iter().any(|name| name == "property"))
         });
         targets
+    }
+
+    /// Returns whether a class of this file has a property with this name.
+    fn has_property(&self, name: &str) -> bool {
+        let index = &self.source.index;
+        index.signatures.iter_enumerated().any(|(function, signature)| {
+            signature.decorators.iter().any(|decorator| decorator == "property")
+                && index.short_name(function) == name
+        })
     }
 
     /// Returns the methods `forward` of the modules in an `nn.Sequential` whose type lists them:
@@ -275,7 +304,7 @@ impl<'db> Inference<'db> {
     }
 
     /// Adds the method with the first of `names` that the class, or one of its bases in the project, defines.
-    fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
+    pub(super) fn add_method(&self, class: FileRange, names: &[&str], targets: &mut Vec<Target>) {
         let mut queue = vec![class];
         let mut seen = 0;
         while let Some(location) = queue.pop() {
