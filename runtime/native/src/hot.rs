@@ -1,12 +1,8 @@
 //! Hot loops, which become machine code (the module `jit`).
 
+use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
-
-use crate::program::Program;
-
-#[cfg(all(feature = "jit", target_arch = "x86_64"))]
-use crate::jit::{self, Code};
 
 /// Which loops are compiled to machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +63,14 @@ impl Loop {
 
     /// Counts an iteration, and returns the machine code of the loop if there is one. The code starts at the head.
     #[inline(always)]
-    pub(crate) fn code(&self, program: &Program) -> Option<&Code> {
+    pub(crate) fn code(&self, compile: impl FnOnce(LoopCompilation) -> Option<Code>) -> Option<&Code> {
         match self.code.get() {
             Some(code) => code.as_ref(),
-            None => self.counted(program),
+            None => self.counted(compile),
         }
     }
 
-    fn counted(&self, program: &Program) -> Option<&Code> {
+    fn counted(&self, compile: impl FnOnce(LoopCompilation) -> Option<Code>) -> Option<&Code> {
         // Runs on several threads may lose counts.
         let iterations = self.iterations.load(Ordering::Relaxed).saturating_add(1);
         self.iterations.store(iterations, Ordering::Relaxed);
@@ -82,37 +78,22 @@ impl Loop {
         if mode == LoopCompilation::Never || mode == LoopCompilation::Hot && iterations < HOT {
             return None;
         }
-        let compile =
-            || jit::compiled(program, self, mode).inspect(|_| _ = COMPILED.fetch_add(1, Ordering::Relaxed));
+        let compile = || compile(mode).inspect(|_| _ = COMPILED.fetch_add(1, Ordering::Relaxed));
         self.code.get_or_init(compile).as_ref()
     }
 }
 
-/// Without the feature `jit`, no loop is compiled.
-#[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
-mod jit {
-    use super::{Loop, LoopCompilation, Program};
-    use crate::run::Memory;
-    use crate::segment::Stopped;
-
-    #[derive(Debug)]
-    pub(crate) enum Code {}
-
-    impl Code {
-        pub(crate) fn run(
-            &self,
-            _: &mut Memory,
-            _: &Program,
-            _: &mut dyn FnMut() -> bool,
-        ) -> Result<usize, Stopped> {
-            match *self {}
-        }
-    }
-
-    pub(super) fn compiled(_: &Program, _: &Loop, _: LoopCompilation) -> Option<Code> {
-        None
-    }
+/// The machine code of a loop.
+#[cfg_attr(
+    not(all(feature = "jit", target_arch = "x86_64")),
+    allow(dead_code, reason = "only the module `jit` reads it")
+)]
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// The address of the function (`jit::calls::Entry`).
+    pub(crate) entry: usize,
+    /// The first step after the loop.
+    pub(crate) exit: usize,
+    /// The memory of the code, which is executable and read-only.
+    pub(crate) _memory: Box<dyn Any + Send + Sync>,
 }
-
-#[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
-use jit::Code;

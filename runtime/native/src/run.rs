@@ -353,8 +353,8 @@ impl Memory {
                             return Err(Stopped);
                         }
                         at = *to as usize;
-                        if !RECORDS && let Some(code) = program.loops[*number as usize].code(program) {
-                            at = code.run(self, program, poll)?;
+                        if !RECORDS && let Some(next) = self.compiled(program, *number, poll)? {
+                            at = next;
                         }
                     }
                     Step::ForTest { left, to } => {
@@ -371,8 +371,8 @@ impl Memory {
                         *index = index.wrapping_add(by);
                         *self.register(*left) -= 1;
                         at = *to as usize;
-                        if !RECORDS && let Some(code) = program.loops[*number as usize].code(program) {
-                            at = code.run(self, program, poll)?;
+                        if !RECORDS && let Some(next) = self.compiled(program, *number, poll)? {
+                            at = next;
                         }
                     }
                     step => self.other(step)?,
@@ -380,6 +380,34 @@ impl Memory {
             }
         }
         Ok(())
+    }
+
+    /// Runs the other iterations of a loop if it is compiled, and returns the step after the loop.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    #[inline(always)]
+    fn compiled(
+        &mut self,
+        program: &Program,
+        number: u32,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<usize>, Stopped> {
+        let hot = &program.loops[number as usize];
+        match hot.code(|mode| crate::jit::compiled(program, hot, mode)) {
+            Some(code) => crate::jit::run(code, self, program, poll).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Without the feature `jit`, no loop is compiled.
+    #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
+    #[inline(always)]
+    fn compiled(
+        &mut self,
+        program: &Program,
+        number: u32,
+        _: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<usize>, Stopped> {
+        Ok(program.loops[number as usize].code(|_| None).map(|code| code.exit))
     }
 
     /// Joins the items of a list.

@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use super::Code;
+use crate::hot::Code;
 use crate::program::Program;
 use crate::run::Memory;
 use crate::segment::Stopped;
@@ -24,25 +24,20 @@ pub(super) struct Run<'a> {
 pub(super) const BASES: i32 = offset_of!(Run<'_>, bases) as i32;
 pub(super) const REGISTERS: i32 = offset_of!(Run<'_>, registers) as i32;
 
-impl Code {
-    /// Runs the loop from its head, and returns the next step.
-    pub(crate) fn run(
-        &self,
-        memory: &mut Memory,
-        program: &Program,
-        poll: &mut dyn FnMut() -> bool,
-    ) -> Result<usize, Stopped> {
-        debug_assert!(!self.memory.is_empty());
-        let memory: *mut Memory = memory;
-        // SAFETY: the code was compiled for this program, whose bases and registers are set. The addresses stay valid:
-        // no step changes the number of bases or registers. `memory` is used only through this pointer.
-        unsafe {
-            let bases = (&raw mut (*memory).bases).as_mut().map_or(std::ptr::null_mut(), Vec::as_mut_ptr);
-            let registers =
-                (&raw mut (*memory).registers).as_mut().map_or(std::ptr::null_mut(), Vec::as_mut_ptr);
-            let mut run = Run { bases, registers, memory, program, poll };
-            if (self.entry)(&raw mut run) { Ok(self.exit) } else { Err(Stopped) }
-        }
+/// Runs a loop from its head, and returns the next step.
+pub(crate) fn run(
+    code: &Code,
+    memory: &mut Memory,
+    program: &Program,
+    poll: &mut dyn FnMut() -> bool,
+) -> Result<usize, Stopped> {
+    let (bases, registers) = (memory.bases.as_mut_ptr(), memory.registers.as_mut_ptr());
+    let mut run = Run { bases, registers, memory, program, poll };
+    // SAFETY: the code was compiled for this program, whose bases and registers are set. The addresses stay valid: no step
+    // changes the number of bases or registers.
+    unsafe {
+        let entry = std::mem::transmute::<usize, Entry>(code.entry);
+        if entry(&raw mut run) { Ok(code.exit) } else { Err(Stopped) }
     }
 }
 

@@ -22,25 +22,15 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
-use memmap2::{Mmap, MmapMut};
+use memmap2::MmapMut;
 
-use self::calls::Entry;
-use crate::hot::{Loop, LoopCompilation};
+pub(crate) use self::calls::run;
+use crate::hot::{Code, Loop, LoopCompilation};
 use crate::program::Program;
 
 /// The maximum number of elements that the code of a loop computes one by one. It bounds the time of the compilation to
 /// about 10 ms.
 const MAX_WORK: usize = 2_000;
-
-/// The machine code of a loop.
-#[derive(Debug)]
-pub(crate) struct Code {
-    /// The memory of the code, which is executable and read-only.
-    memory: Mmap,
-    entry: Entry,
-    /// The first step after the loop.
-    exit: usize,
-}
 
 /// Returns the machine code of a loop. `None` if it is not worth the compilation, or if the system does not allow
 /// executable memory.
@@ -59,9 +49,7 @@ fn code(program: &Program, hot: &Loop) -> Option<Code> {
     let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
     memory.copy_from_slice(&bytes);
     let memory = memory.make_exec().ok()?;
-    // SAFETY: the memory contains a function with this signature (`build::signature`).
-    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(memory.as_ptr()) };
-    Some(Code { memory, entry, exit: hot.back + 1 })
+    Some(Code { entry: memory.as_ptr() as usize, exit: hot.back + 1, _memory: Box::new(memory) })
 }
 
 /// Returns the code generator for this processor.
