@@ -23,9 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 NATIVE = set(
     """abs add addcdiv addcmul all amax amin any arange argmax argmin atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor bmm cat ceil clamp clamp_max
     clamp_min clone cos cumsum div.floor_rounding div.no_rounding_mode dot eq exp expand expm1 fill flip floor floor_divide full full_like gather ge
-    gt index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp lt masked_fill
+    gt index_put index_select le lerp linalg.vector_norm log log1p log2 log_softmax logical_and logical_not logical_or logical_xor logsumexp lt masked_fill
     max.reduction_with_dim maximum mean min.reduction_with_dim minimum mm mul mv ne neg new_full new_ones new_zeros nn.functional.embedding nn.functional.gelu nn.functional.layer_norm nn.functional.relu
-    ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub select
+    ones ones_like permute pow reciprocal remainder reshape round rsqrt rsub scatter scatter_add select
     select_scatter sigmoid sin slice_scatter softmax split sqrt square squeeze stack std sub sum t tan tanh topk transpose tril triu trunc
     unsqueeze var view where zeros zeros_like""".split()
 )
@@ -65,6 +65,47 @@ def test_every_native_operator():
                 native.add(name)
     assert not failures, "\n".join(failures)
     assert not NATIVE - native, f"these do not run natively: {sorted(NATIVE - native)}"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool], ids=str)
+def test_elements_at_indices(dtype):
+    def program(x, source, rows, columns):
+        first, second = rows[:2, None, None].expand(2, 5, 4), rows[None, :2, None].expand(5, 2, 4)
+        found = [
+            *(x[rows], x[rows, columns], x[rows.unsqueeze(1), columns]),
+            # The strides of these results are not those of torch, so they cannot leave a native step.
+            *(x[:, columns].sum(0), x[:, rows[:3], columns[:3]].sum(0)),
+            *(x.index_select(1, columns), x.gather(1, first[:, :2]), x[-1][columns.neg()], x[rows[0]]),
+            *(x.index_put([rows], source), x.index_put([rows, columns], source[:, 0]), x.index_put([rows], source[0, 0, 0])),
+            *(x.scatter(0, first, source), x.scatter(1, second, 1)),
+        ]
+        if dtype is not torch.bool:
+            found.append(x.index_put([rows, columns], source[:, 0], accumulate=True))
+            found.append(x.index_add(0, rows, source).index_add(1, columns, source.transpose(0, 1)[:, :4]))
+            found.append(x.scatter_add(2, columns[None, None].expand(5, 5, 4), x))
+        return [y + y if y.dtype is not torch.bool else ~y for y in found]
+
+    generator = torch.Generator().manual_seed(0)
+    x, source = (torch.randint(-5, 5, (size, 5, 4), generator=generator).to(dtype) for size in (5, 4))
+    args = x, source, torch.tensor([1, 0, 1, 3]), torch.tensor([2, 2, 0, 3])
+    staged = ag.function(program)
+    assert_equal(staged(*args), program(*args))
+    assert re.search(r"native \d\d steps", native_listing(staged, *args))
+    for bad in (torch.tensor([0, 0, 9, 0]), torch.tensor([-9, 0, 0, 0])):
+        with pytest.raises((IndexError, RuntimeError)):
+            staged(*args[:3], bad)
+
+
+def test_gradients_of_reads_at_indices():
+    def program(x, rows, columns, n):
+        total = x.sum() * 0
+        for i in range(n):
+            total = total + (x[rows[i]] * x[i % 3 : i % 3 + 1, :].sum()).tanh().gather(0, columns).sum() + x[rows, columns].prod()
+        return total, torch.autograd.grad(total, x)[0]
+
+    x = torch.rand(5, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    args = x, torch.tensor([1, 0, 1, 3]), torch.tensor([2, 2, 0, 3]), 4
+    assert_equal(ag.function(program)(*args), program(*args))
 
 
 def test_constants_and_rearranged_tensors():

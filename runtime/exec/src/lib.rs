@@ -22,6 +22,7 @@ mod tier;
 mod typed;
 mod value;
 
+pub use ag_native::{LoopCompilation, compiled_loops, set_loop_compilation};
 pub use compile::{CompileError, deferred_products};
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};

@@ -311,3 +311,34 @@ fn collectives_in_loops_start_early() {
     let place = |text: &str| found.iter().position(|line| line.contains(text)).unwrap();
     assert!(place("start") < place("sin"), "{found:#?}");
 }
+
+/// The gradient of `x[i]` in a loop is added to a part of the sum.
+#[test]
+fn the_gradient_of_a_part_is_added_to_the_part() {
+    let text = r#"graph 1
+        func @main(%t.0: f32[5,4] = argument "t", %a.1: f32[4] = argument "a", %b.2: f32[5,2] = argument "b",
+                   %i.3: int = argument "i") -> (f32[5,4], f32[5,4]) {
+        %4: f32[5,4] = aten.select_backward.default(%a.1, [5, 4], 0, %i.3)
+        %5: f32[5,4] = aten.add.Tensor(%t.0, %4, 1)
+        %6: f32[5,4] = aten.slice_backward.default(%b.2, [5, 4], 1, 1, 3, 1)
+        %7: f32[5,4] = aten.add.Tensor(%6, %5, 1)
+        return %5, %7
+        }"#;
+    let mut graph = parse(text).unwrap();
+    verify(&graph).unwrap();
+    optimize(&mut graph, &[Pass::GradientAccumulation, Pass::DeadCodeElimination]);
+    verify(&graph).unwrap();
+    let after = print(&graph);
+    for line in [
+        "%8: f32[4] = aten.select.int(%t.0, 0, %i.3)",
+        "%9: f32[4] = aten.add.Tensor(%8, %a.1, 1)",
+        "%10: f32[5,4] = aten.select_scatter.default(%t.0, %9, 0, %i.3)",
+        "%11: f32[5,2] = aten.slice.Tensor(%10, 1, 1, 3, 1)",
+        "%12: f32[5,2] = aten.add.Tensor(%11, %b.2, 1)",
+        "%13: f32[5,4] = aten.slice_scatter.default(%10, %12, 1, 1, 3, 1)",
+        "return %10, %13",
+    ] {
+        assert!(after.contains(line), "{line}\n{after}");
+    }
+    assert!(!after.contains("_backward"), "{after}");
+}

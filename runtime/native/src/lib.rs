@@ -12,6 +12,9 @@
 //! This crate depends on neither torch nor Python.
 
 mod dtype;
+mod hot;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod jit;
 mod kernels;
 mod list;
 mod listing;
@@ -24,6 +27,7 @@ mod segment;
 mod view;
 
 pub use dtype::Element;
+pub use hot::{LoopCompilation, compiled_loops, loop_compilation, set_loop_compilation};
 pub use kernels::pool::{Images, Order, Window, max_pool2d};
 pub use listing::listing;
 pub use lower::MIN_OPERATORS;

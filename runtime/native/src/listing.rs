@@ -94,7 +94,8 @@ impl Segment {
 /// Returns the text of a step.
 fn written(step: &Step) -> String {
     match step {
-        Step::Elementwise(Elementwise { out, operands, count, outer, .. }) => {
+        Step::Elementwise(Elementwise { out, operands, shape, outer, .. }) => {
+            let count = shape.count;
             let nowhere = Place { base: CONSTANTS, offset: 0 };
             let last = operands.iter().rposition(|place| *place != nowhere).unwrap_or(0);
             let operands: Vec<String> = operands[..=last].iter().map(|operand| place(*operand)).collect();
@@ -113,7 +114,7 @@ fn written(step: &Step) -> String {
             format!("b{base} = item of list {}", list.0)
         }
         Step::Jump { to } => format!("jump {to}"),
-        Step::JumpBack { to } | Step::ForNext { to, .. } => format!("back {to}"),
+        Step::JumpBack { to, .. } | Step::ForNext { to, .. } => format!("back {to}"),
         Step::JumpIfFalse { to, .. } | Step::ForTest { to, .. } => format!("unless, jump {to}"),
         step => {
             let text = format!("{step:?}");

@@ -1,15 +1,17 @@
 //! The lowered form of a segment: a flat list of steps with jumps over memory, scalar registers and lists.
 
-use ag_graph::ir::Span;
-use ag_graph::ir::arithmetic::Function as ScalarFn;
+use ag_graph::ir::arithmetic::{Function as ScalarFn, Kind};
+use ag_graph::ir::{Scalar, Span};
 
 use crate::dtype::Element;
-use crate::kernels::Kernel;
+use crate::hot::Loop;
 use crate::kernels::loss::Loss;
 use crate::kernels::product::{self, Product};
 use crate::kernels::reduce::Reduce;
 use crate::kernels::rows::Rows;
-use crate::kernels::selection::{Gather, Pick, Selection};
+use crate::kernels::scatter::Scatter;
+use crate::kernels::selection::{Gather, JoinIndices, Pick, Selection};
+use crate::kernels::{Kernel, Shape};
 use crate::view::Place;
 
 /// The base of the arena.
@@ -19,7 +21,7 @@ pub(crate) const ARENA: u32 = 0;
 pub(crate) const CONSTANTS: u32 = 1;
 
 /// A scalar register. Holds the bits of an `i64`, an `f64` or a `bool`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Register(pub(crate) u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +46,8 @@ pub(crate) struct Elementwise {
     pub(crate) kernel: Kernel,
     pub(crate) out: Place,
     pub(crate) operands: [Place; 3],
-    pub(crate) count: u32,
-    /// In elements.
-    pub(crate) strides: [u32; 4],
+    /// The shape of the innermost dimension, as one row.
+    pub(crate) shape: Shape,
     /// Bytes per element of the operands and the result.
     pub(crate) bytes: [u8; 4],
     /// A range of `Program::outer`, outermost first.
@@ -124,6 +125,18 @@ pub(crate) enum Step {
         a: Place,
         indices: Place,
     },
+    Scatter {
+        /// An index into `Program::scatters`.
+        scatter: u32,
+        out: Place,
+        indices: Place,
+        source: Place,
+    },
+    JoinIndices {
+        join: JoinIndices,
+        out: Place,
+        indices: Place,
+    },
     /// Stops the run if one of the elements is zero.
     CheckDivisors {
         a: Place,
@@ -153,6 +166,12 @@ pub(crate) enum Step {
     },
 
     Scalar {
+        /// The operation, and the kind of its operands.
+        #[cfg_attr(
+            not(all(feature = "jit", target_arch = "x86_64")),
+            allow(dead_code, reason = "only the module `jit` reads it")
+        )]
+        operation: (Scalar, Kind),
         f: ScalarFn,
         out: Register,
         a: Number,
@@ -186,6 +205,8 @@ pub(crate) enum Step {
     /// A backward jump, where a run may be interrupted.
     JumpBack {
         to: u32,
+        /// An index into `Program::loops`.
+        number: u32,
     },
     /// Computes the number of iterations of `range(start, stop, by)`.
     ForStart {
@@ -205,6 +226,8 @@ pub(crate) enum Step {
         left: Register,
         step: Register,
         to: u32,
+        /// An index into `Program::loops`.
+        number: u32,
     },
 
     NewList {
@@ -335,6 +358,7 @@ pub(crate) struct Program {
     pub(crate) selections: Vec<Selection>,
     pub(crate) gathers: Vec<Gather>,
     pub(crate) picks: Vec<Pick>,
+    pub(crate) scatters: Vec<Scatter>,
     /// The table of constants, in units of eight bytes.
     pub(crate) constants: Vec<u64>,
     /// Bytes of the arena.
@@ -342,12 +366,25 @@ pub(crate) struct Program {
     pub(crate) bases: u32,
     pub(crate) registers: u32,
     pub(crate) lists: u32,
+    pub(crate) loops: Vec<Loop>,
+    /// The bases of inputs, which no step writes.
+    pub(crate) inputs: Vec<u32>,
 }
 
 impl Program {
     pub(crate) fn remove(&mut self, step: usize) {
         self.steps.remove(step);
         self.origins.remove(step);
+    }
+
+    /// Numbers the loops. After this, no step is removed.
+    pub(crate) fn number_loops(&mut self) {
+        for (index, step) in self.steps.iter_mut().enumerate() {
+            if let Step::JumpBack { to, number } | Step::ForNext { to, number, .. } = step {
+                *number = self.loops.len() as u32;
+                self.loops.push(Loop::new(*to as usize, index));
+            }
+        }
     }
 }
 
@@ -380,6 +417,8 @@ impl Step {
             Self::Gather { out, a, indices, .. } | Self::Pick { out, a, indices, .. } => {
                 [out, a, indices].into_iter().for_each(visit)
             }
+            Self::Scatter { out, indices, source, .. } => [out, indices, source].into_iter().for_each(visit),
+            Self::JoinIndices { out, indices, .. } => [out, indices].into_iter().for_each(visit),
             Self::Reduce { out, a, .. } => [out, a].into_iter().for_each(visit),
             Self::CheckDivisors { a, .. }
             | Self::Item { a, .. }

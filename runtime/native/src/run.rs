@@ -2,10 +2,12 @@
 #![allow(unsafe_code, reason = "steps read and write memory by address")]
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use ag_graph::ir::arithmetic::{float, range_length};
 
 use crate::dtype::Element;
+use crate::kernels::Shape;
 use crate::list::{BorrowedMemory, List, position};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
 use crate::segment::{Failure, Segment, Stopped};
@@ -15,8 +17,8 @@ use crate::view::Place;
 #[derive(Debug, Default)]
 pub struct Memory {
     arena: Vec<MaybeUninit<Line>>,
-    bases: Vec<*mut u8>,
-    registers: Vec<u64>,
+    pub(crate) bases: Vec<*mut u8>,
+    pub(crate) registers: Vec<u64>,
     lists: Vec<List>,
     /// The memory of lists that no longer exist, with the size of their tensors. New lists of tensors of the same size
     /// use this memory first, because they often grow to the same length.
@@ -51,7 +53,7 @@ impl Segment {
     ) -> Result<&'m [u64], Stopped> {
         self.prepare(memory, inputs, tensors)?;
         // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
-        unsafe { memory.run::<false>(&self.program, poll)? };
+        unsafe { memory.run::<false>(&self.program, 0..self.len(), poll)? };
         memory.numbers.clear();
         for number in &self.numbers {
             let bits = memory.number(*number);
@@ -72,7 +74,7 @@ impl Segment {
     ) -> Option<Failure<'_>> {
         self.prepare(memory, inputs, tensors).ok()?;
         // SAFETY: the caller guarantees the addresses; lowering allocates the buffers.
-        unsafe { memory.run::<true>(&self.program, &mut || true) }.err()?;
+        unsafe { memory.run::<true>(&self.program, 0..self.len(), &mut || true) }.err()?;
         let origin = *self.program.origins.get(memory.step)? as usize;
         let operation = self.program.operations.get(origin)?;
         let raises = matches!(self.program.steps.get(memory.step), Some(Step::Stop));
@@ -170,17 +172,19 @@ impl Memory {
         if is_last { std::mem::take(self.list(list)) } else { self.list(list).clone() }
     }
 
-    /// Runs a program. With `RECORDS`, records the current step.
+    /// Runs the steps in a range of a program. With `RECORDS`, records the current step, and runs no compiled loop.
     ///
     /// # Safety
     /// The bases must be set, and the program must be a result of lowering.
-    unsafe fn run<const RECORDS: bool>(
+    pub(crate) unsafe fn run<const RECORDS: bool>(
         &mut self,
         program: &Program,
+        steps: Range<usize>,
         poll: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stopped> {
-        let mut at = 0;
-        while let Some(step) = program.steps.get(at) {
+        let mut at = steps.start;
+        let steps = &program.steps[..steps.end];
+        while let Some(step) = steps.get(at) {
             if RECORDS {
                 self.step = at;
             }
@@ -234,6 +238,15 @@ impl Memory {
                         let pick = &program.picks[*pick as usize];
                         pick.run(self.at(*out), self.at(*a), self.at(*indices).cast())
                             .map_err(|()| Stopped)?;
+                    }
+                    Step::Scatter { scatter, out, indices, source } => {
+                        let scatter = &program.scatters[*scatter as usize];
+                        let (indices, source) = (self.at(*indices), self.at(*source));
+                        scatter.run(self.at(*out), indices.cast(), source).map_err(|()| Stopped)?;
+                    }
+                    Step::JoinIndices { join, out, indices } => {
+                        let (out, indices) = (self.at(*out), self.at(*indices));
+                        join.run(out.cast(), indices.cast()).map_err(|()| Stopped)?;
                     }
                     Step::CheckDivisors { a, count, stride } => {
                         let a = self.at(*a).cast::<i64>();
@@ -335,18 +348,21 @@ impl Memory {
                             at = *to as usize;
                         }
                     }
-                    Step::JumpBack { to } => {
+                    Step::JumpBack { to, number } => {
                         if !poll() {
                             return Err(Stopped);
                         }
                         at = *to as usize;
+                        if !RECORDS && let Some(next) = self.compiled(program, *number, poll)? {
+                            at = next;
+                        }
                     }
                     Step::ForTest { left, to } => {
                         if *self.register(*left) == 0 {
                             at = *to as usize;
                         }
                     }
-                    Step::ForNext { index, left, step, to } => {
+                    Step::ForNext { index, left, step, to, number } => {
                         if !poll() {
                             return Err(Stopped);
                         }
@@ -355,12 +371,43 @@ impl Memory {
                         *index = index.wrapping_add(by);
                         *self.register(*left) -= 1;
                         at = *to as usize;
+                        if !RECORDS && let Some(next) = self.compiled(program, *number, poll)? {
+                            at = next;
+                        }
                     }
                     step => self.other(step)?,
                 }
             }
         }
         Ok(())
+    }
+
+    /// Runs the other iterations of a loop if it is compiled, and returns the step after the loop.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    #[inline(always)]
+    fn compiled(
+        &mut self,
+        program: &Program,
+        number: u32,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<usize>, Stopped> {
+        let hot = &program.loops[number as usize];
+        match hot.code(|mode| crate::jit::compiled(program, hot, mode)) {
+            Some(code) => crate::jit::run(code, self, program, poll).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Without the feature `jit`, no loop is compiled.
+    #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
+    #[inline(always)]
+    fn compiled(
+        &mut self,
+        program: &Program,
+        number: u32,
+        _: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<usize>, Stopped> {
+        Ok(program.loops[number as usize].code(|_| None).map(|code| code.exit))
     }
 
     /// Joins the items of a list.
@@ -389,7 +436,7 @@ impl Memory {
     /// Runs a step that uses no memory by address.
     fn other(&mut self, step: &Step) -> Result<(), Stopped> {
         match *step {
-            Step::Scalar { f, out, a, b } => {
+            Step::Scalar { f, out, a, b, .. } => {
                 *self.register(out) = f(self.number(a), self.number(b)).map_err(|_| Stopped)?;
             }
             Step::Select { out, condition, a, b } => {
@@ -464,17 +511,15 @@ impl Memory {
         let out = self.at(step.out);
         let [a, b, c] = step.operands;
         let operands = [self.at(a).cast_const(), self.at(b).cast_const(), self.at(c).cast_const()];
-        let [a, b, c, d] = step.strides;
-        let strides = [a as usize, b as usize, c as usize, d as usize];
         let (start, length) = step.outer;
         // SAFETY: lowering gives each operand a place that is valid for its shape.
         unsafe {
             if length == 0 {
-                (step.kernel)(out, operands, step.count as usize, strides);
-                return;
+                (step.kernel.run)(out, operands, &step.shape);
+            } else if let [outer @ .., rows] = &program.outer[start as usize..][..length as usize] {
+                let shape = Shape { rows: rows.size, row_strides: rows.strides, ..step.shape };
+                nested(step, &shape, outer, out, operands);
             }
-            let outer = &program.outer[start as usize..][..length as usize];
-            nested(step, strides, outer, out, operands);
         }
     }
 }
@@ -492,19 +537,19 @@ fn keep(spare: &mut Vec<(u32, Vec<u64>)>, item: u32, data: Vec<u64>) {
 /// See `Memory::run`.
 unsafe fn nested(
     step: &Elementwise,
-    strides: [usize; 4],
+    shape: &Shape,
     outer: &[Outer],
     mut out: *mut u8,
     mut operands: [*const u8; 3],
 ) {
     let [first, rest @ ..] = outer else {
         // SAFETY: the dimensions are those of the operands.
-        unsafe { (step.kernel)(out, operands, step.count as usize, strides) };
+        unsafe { (step.kernel.run)(out, operands, shape) };
         return;
     };
     for _ in 0..first.size {
         // SAFETY: the dimensions are those of the operands.
-        unsafe { nested(step, strides, rest, out, operands) };
+        unsafe { nested(step, shape, rest, out, operands) };
         out = out.wrapping_add(first.strides[3] as usize);
         for (operand, stride) in operands.iter_mut().zip(first.strides) {
             *operand = operand.wrapping_add(stride as usize);

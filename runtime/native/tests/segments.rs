@@ -347,3 +347,32 @@ func @main(%x.0: f32[2,2] = argument "x") -> (f32[{sizes}]) {{
         assert_eq!(run(&function, &[&[1.0, 2.0, 3.0, 4.0]]), [expected], "{operator}");
     }
 }
+
+/// `x[i] = y` in a loop writes to the memory of `x`. If the old `x` is used again, or is also the source, it is copied.
+#[test]
+fn a_loop_writes_parts_in_place() {
+    let function = |source: &str, old: &str| {
+        format!(
+            r#"
+func @main(%x.0: f32[3] = argument "x") -> (f32[3], f32[3]) {{
+  %1: f32[3], %2: f32[3] = for(0, 3, 1, %x.0, %x.0)
+    body(%i.3: int, %4: f32[3], %5: f32[3]) {{
+      %6: f32[] = aten.select.int(%4, 0, %i.3)
+      %7: f32[] = aten.mul.Tensor(%6, 10.0)
+      {source}
+      yield %8, {old}
+    }}
+  return %1, %2
+}}"#
+        )
+    };
+    let put = "%8: f32[3] = aten.select_scatter.default(%4, %7, 0, %i.3)";
+    let x = [1.0, 2.0, 3.0];
+    assert_eq!(segment(&function(put, "%5")).unwrap().fired.of(Pass::InPlaceResults), 1);
+    for (old, expected) in [("%5", x), ("%4", [10.0, 20.0, 3.0])] {
+        assert_eq!(run(&function(put, old), &[&x]), [[10.0, 20.0, 30.0], expected]);
+    }
+    let twice = r#"%9: i64[3] = aten.zeros.default([3], dtype:i64, none, device:cpu, none)
+      %8: f32[3] = aten.scatter_add.default(%4, 0, %9, %4)"#;
+    assert_eq!(run(&function(twice, "%5"), &[&x]), [[43.0, 2.0, 3.0], x]);
+}

@@ -57,6 +57,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(passes::disable_passes, module)?)?;
     module.add_function(wrap_pyfunction!(tier::set_tier, module)?)?;
     module.add_function(wrap_pyfunction!(tier::tier, module)?)?;
+    module.add_function(wrap_pyfunction!(tier::set_loop_compilation, module)?)?;
+    module.add_function(wrap_pyfunction!(tier::compiled_loops, module)?)?;
     module.add_function(wrap_pyfunction!(products::set_product_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(products::product_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(products::products_description, module)?)?;

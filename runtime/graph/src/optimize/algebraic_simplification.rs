@@ -22,7 +22,7 @@ struct AlgebraicSimplification {
 }
 
 impl Rewrite for AlgebraicSimplification {
-    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten {
+    fn node(&mut self, node: Node, values: &mut Vec<ValueInfo>) -> Rewritten {
         let escapes = node.outputs.iter().any(|output| self.escaping.contains(output));
         match unchanged_operand(&node, values).filter(|_| !escapes) {
             Some(operand) => Rewritten::Replace(vec![operand], node),

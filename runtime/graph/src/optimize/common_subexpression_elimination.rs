@@ -24,7 +24,7 @@ struct CommonSubexpressionElimination {
 }
 
 impl Rewrite for CommonSubexpressionElimination {
-    fn node(&mut self, node: Node, _: &[ValueInfo]) -> Rewritten {
+    fn node(&mut self, node: Node, _: &mut Vec<ValueInfo>) -> Rewritten {
         if !is_shared(&node) || node.outputs.iter().any(|output| self.escaping.contains(output)) {
             return Rewritten::Keep(node);
         }

@@ -15,7 +15,7 @@ pub(super) fn run(function: &mut Function) {
 struct ConstantFolding;
 
 impl Rewrite for ConstantFolding {
-    fn node(&mut self, mut node: Node, values: &[ValueInfo]) -> Rewritten {
+    fn node(&mut self, mut node: Node, values: &mut Vec<ValueInfo>) -> Rewritten {
         match &node.op {
             Op::Scalar(scalar) => match folded(*scalar, &node, values) {
                 Some(known) => Rewritten::Replace(vec![known], node),

@@ -3,7 +3,9 @@
 //!
 //! - `slice_backward(a, …) + slice_backward(b, …)` becomes `cat([a, b])`, if the slices are adjacent and
 //!   cover the tensor;
-//! - `t + embedding_dense_backward(g, rows, …)` becomes `index_add(t, 0, rows, g)`.
+//! - `t + embedding_dense_backward(g, rows, …)` becomes `index_add(t, 0, rows, g)`;
+//! - `t + select_backward(g, …)` becomes `select_scatter(t, select(t, …) + g, …)`, and slices likewise. A loop that
+//!   reads `x[i]` adds such a gradient in each iteration, and the native tier computes the sum in the memory of `t`.
 //!
 //! The sign of a zero may change, and sums over repeated rows may round differently.
 
@@ -13,7 +15,7 @@ use super::rewrite::{Rewrite, Rewritten, rewrite};
 use crate::ir::graph::{Function, Node, Value, ValueInfo};
 use crate::ir::op::Op;
 use crate::ir::operand::Operand;
-use crate::ir::types::TensorType;
+use crate::ir::types::{TensorType, Type};
 
 pub(super) fn run(function: &mut Function) {
     rewrite(function, &mut GradientAccumulation::default());
@@ -23,6 +25,16 @@ pub(super) fn run(function: &mut Function) {
 struct GradientAccumulation {
     slices: HashMap<Value, Slices>,
     rows: HashMap<Value, Rows>,
+    parts: HashMap<Value, Part>,
+}
+
+/// A tensor that is zero except for a part, which is selected by an operator.
+struct Part {
+    gradient: Value,
+    select: &'static str,
+    scatter: &'static str,
+    /// The operands of both operators behind the tensors.
+    operands: Vec<Operand>,
 }
 
 /// A tensor that is zero except for some slices along one dimension.
@@ -41,12 +53,18 @@ struct Rows {
 }
 
 impl Rewrite for GradientAccumulation {
-    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten {
+    fn node(&mut self, node: Node, values: &mut Vec<ValueInfo>) -> Rewritten {
+        if let Some(replaced) = self.part_added(&node, values) {
+            return replaced;
+        }
         let tensor = |value: Value| values.get(value.index()).and_then(|info| info.ty.tensor());
         let (Op::Operator(operator), [output]) = (&node.op, &node.outputs[..]) else {
             return Rewritten::Keep(node);
         };
         let output = *output;
+        if let Some(part) = Part::of(operator.text(), &node.operands) {
+            self.parts.insert(output, part);
+        }
         match (operator.text(), &node.operands[..]) {
             ("aten.slice_backward.default", operands) => {
                 if let Some(slices) = tensor(output).and_then(|whole| Slices::of(operands, whole, tensor)) {
@@ -79,6 +97,51 @@ impl Rewrite for GradientAccumulation {
             _ => {}
         }
         Rewritten::Keep(node)
+    }
+}
+
+impl GradientAccumulation {
+    /// Rewrites the addition of a tensor that is zero except for a part.
+    fn part_added(&self, node: &Node, values: &mut Vec<ValueInfo>) -> Option<Rewritten> {
+        let (Op::Operator(operator), [Operand::Value(a), Operand::Value(b), Operand::Int(1)], [output]) =
+            (&node.op, &node.operands[..], &node.outputs[..])
+        else {
+            return None;
+        };
+        (operator.text() == "aten.add.Tensor").then_some(())?;
+        let tensor = |value: Value| values.get(value.index())?.ty.tensor().cloned();
+        // Two slices may become a `cat`.
+        let are_slices = self.slices.contains_key(a) && self.slices.contains_key(b);
+        let (whole, part) = [(*a, *b), (*b, *a)]
+            .into_iter()
+            .find_map(|(whole, part)| Some((whole, self.parts.get(&part)?)))?;
+        let ty = tensor(part.gradient)?;
+        let result = tensor(*output)?;
+        let is_same = [whole, *a, *b].into_iter().all(|value| tensor(value).as_ref() == Some(&result));
+        (is_same && !are_slices && ty.dtype == result.dtype).then_some(())?;
+        let mut emitted = Vec::with_capacity(3);
+        let mut emit = |operator: &str, operands: Vec<Operand>, ty: TensorType| {
+            let value = Value(u32::try_from(values.len()).ok()?);
+            values.push(ValueInfo { ty: Type::Tensor(ty), name: None });
+            emitted.push(Node { op: Op::aten(operator), operands, outputs: vec![value], ..node.clone() });
+            Some(Operand::Value(value))
+        };
+        let before = emit(part.select, [&[whole.into()], &part.operands[..]].concat(), ty.clone())?;
+        let sum = emit("add.Tensor", vec![before, part.gradient.into(), Operand::Int(1)], ty)?;
+        let result = emit(part.scatter, [&[whole.into(), sum], &part.operands[..]].concat(), result)?;
+        Some(Rewritten::Inline(emitted, vec![result]))
+    }
+}
+
+impl Part {
+    fn of(operator: &str, operands: &[Operand]) -> Option<Self> {
+        let (Operand::Value(gradient), rest) = (operands.first()?, operands.get(2..)?) else { return None };
+        let (select, scatter) = match operator {
+            "aten.select_backward.default" => ("select.int", "select_scatter.default"),
+            "aten.slice_backward.default" => ("slice.Tensor", "slice_scatter.default"),
+            _ => return None,
+        };
+        Some(Self { gradient: *gradient, select, scatter, operands: rest.to_vec() })
     }
 }
 

@@ -16,8 +16,9 @@ pub(super) enum Rewritten {
 }
 
 pub(super) trait Rewrite {
-    /// Rewrites a node. Its operands are already rewritten, but its regions are not.
-    fn node(&mut self, node: Node, values: &[ValueInfo]) -> Rewritten;
+    /// Rewrites a node. Its operands are already rewritten, but its regions are not. Nodes that replace it may define new
+    /// values, which are appended to `values`.
+    fn node(&mut self, node: Node, values: &mut Vec<ValueInfo>) -> Rewritten;
 
     /// Called before the nodes of a region, and [`Self::leave`] after them.
     fn enter(&mut self) {}
@@ -25,12 +26,12 @@ pub(super) trait Rewrite {
 }
 
 pub(super) fn rewrite(function: &mut Function, pass: &mut dyn Rewrite) {
-    let mut walk = Walk { values: &function.values, known: HashMap::new(), pass };
+    let mut walk = Walk { values: &mut function.values, known: HashMap::new(), pass };
     walk.region(&mut function.body);
 }
 
 struct Walk<'a> {
-    values: &'a [ValueInfo],
+    values: &'a mut Vec<ValueInfo>,
     known: HashMap<Value, Operand>,
     pass: &'a mut dyn Rewrite,
 }

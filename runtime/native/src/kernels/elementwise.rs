@@ -1,13 +1,13 @@
-//! Elementwise kernels, by the name of the operator and the dtype of its operands.
+//! The loops of elementwise kernels, by the name of the operator and the dtype of its operands.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
-use super::loops::{Kernel, Versions, opaque};
+use super::loops::{Function, Shape, Versions, opaque};
 use super::number::{Number, Truth};
 use super::{is_wide, math};
 use crate::dtype::Element;
 
 /// Copies elements. The result may have a stride.
-pub(crate) fn copy(element: Element) -> Kernel {
+pub(super) fn copy(element: Element) -> Function {
     macro_rules! copy {
         ($T:ty) => {
             versions!(|out, inputs, count, strides| {
@@ -38,7 +38,7 @@ pub(crate) fn copy(element: Element) -> Kernel {
 
 /// Converts between dtypes, as `Tensor.to` does. `None` for a conversion from floats to integers: torch's result for
 /// numbers out of range depends on the processor.
-pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
+pub(super) fn convert(from: Element, to: Element) -> Option<Function> {
     use Element::{Bool, F32, F64, I32, I64};
     Some(match (from, to) {
         (F32, F64) => unary!(f32 => f64, |x| f64::from(x)),
@@ -62,7 +62,7 @@ pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
 }
 
 /// Returns the kernel of an operator of one tensor. The result has the dtype of the tensor.
-pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
+pub(super) fn unary(name: &str, element: Element) -> Option<Function> {
     match name {
         "neg.default" => numbers!(element, T => unary!(T => T, |x| x.negated())),
         "abs.default" => numbers!(element, T => unary!(T => T, |x| x.size())),
@@ -78,7 +78,7 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
         "exp.default" => real!(element, exp, f64::exp),
         "tanh.default" => real!(element, tanh, f64::tanh),
         "sigmoid.default" => real!(element, sigmoid, |x: f64| 1.0 / (1.0 + (-x).exp())),
-        "log.default" => real!(element, f64::ln),
+        "log.default" => real!(element, log, f64::ln),
         "log1p.default" => real!(element, f64::ln_1p),
         "expm1.default" => real!(element, f64::exp_m1),
         "log2.default" => real!(element, f64::log2),
@@ -99,14 +99,14 @@ pub(crate) fn unary(name: &str, element: Element) -> Option<Kernel> {
 /// Returns whether the kernel of an operator of one tensor calls a function for each element.
 pub(crate) fn is_slow(name: &str, element: Element) -> bool {
     match name.split('.').next() {
-        Some("exp" | "tanh" | "sigmoid") => element != Element::F32 || !is_wide(),
-        Some("log" | "log1p" | "expm1" | "log2" | "sin" | "cos" | "tan" | "atan") => true,
+        Some("exp" | "tanh" | "sigmoid" | "log") => element != Element::F32 || !is_wide(),
+        Some("log1p" | "expm1" | "log2" | "sin" | "cos" | "tan" | "atan") => true,
         _ => false,
     }
 }
 
 /// `Tensor.logical_not`.
-pub(crate) fn logical_not(element: Element) -> Kernel {
+pub(super) fn logical_not(element: Element) -> Function {
     match element {
         Element::F32 => unary!(f32 => u8, |x| u8::from(!x.truth())),
         Element::F64 => unary!(f64 => u8, |x| u8::from(!x.truth())),
@@ -118,7 +118,7 @@ pub(crate) fn logical_not(element: Element) -> Kernel {
 
 /// Returns the kernel of an operator of two tensors with the same dtype, which is also that of the result. The name is
 /// without the overload.
-pub(crate) fn binary(name: &str, element: Element) -> Option<Kernel> {
+pub(super) fn binary(name: &str, element: Element) -> Option<Function> {
     match name {
         "add" => numbers!(element, T => binary!(T => T, |x, y| x.plus(y))),
         "sub" => numbers!(element, T => binary!(T => T, |x, y| x.minus(y))),
@@ -142,7 +142,7 @@ pub(crate) fn binary(name: &str, element: Element) -> Option<Kernel> {
     }
 }
 
-fn bits(element: Element, ints: Kernel, bools: Kernel) -> Option<Kernel> {
+fn bits(element: Element, ints: Function, bools: Function) -> Option<Function> {
     match element {
         Element::I64 => Some(ints),
         Element::Bool => Some(bools),
@@ -151,7 +151,7 @@ fn bits(element: Element, ints: Kernel, bools: Kernel) -> Option<Kernel> {
 }
 
 /// Returns the kernel of a comparison or logical operator of two tensors with the same dtype. The result is `bool`.
-pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
+pub(super) fn test(name: &str, element: Element) -> Option<Function> {
     macro_rules! all {
         (|$x:ident, $y:ident| $value:expr) => {
             Some(match element {
@@ -178,7 +178,7 @@ pub(crate) fn test(name: &str, element: Element) -> Option<Kernel> {
 }
 
 /// `torch.where`: a condition and two tensors with the same dtype.
-pub(crate) fn select(element: Element) -> Kernel {
+pub(super) fn select(element: Element) -> Function {
     match element.size() {
         4 => ternary!(u8, u32, u32 => u32, |x, y, z| if x != 0 { y } else { z }),
         8 => ternary!(u8, u64, u64 => u64, |x, y, z| if x != 0 { y } else { z }),
@@ -188,7 +188,7 @@ pub(crate) fn select(element: Element) -> Kernel {
 
 /// `x * y + z`. With `is_difference`, it is `x * y - z` if the product is the first operand (`is_first`), otherwise
 /// `z - x * y`. The product is rounded before the addition, as if two operators computed the result.
-pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool) -> Option<Kernel> {
+pub(super) fn multiply_add(element: Element, is_difference: bool, is_first: bool) -> Option<Function> {
     match (is_difference, is_first) {
         (false, _) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| z.plus(x.times(y)))),
         (true, true) => numbers!(element, T => ternary!(T, T, T => T, |x, y, z| x.times(y).minus(z))),
@@ -198,7 +198,7 @@ pub(crate) fn multiply_add(element: Element, is_difference: bool, is_first: bool
 
 /// `torch.add` and, with `is_difference`, `torch.sub`. The operands are both tensors and `alpha`. Torch rounds once if
 /// the processor has instructions for it.
-pub(crate) fn scaled(element: Element, is_difference: bool) -> Option<Kernel> {
+pub(super) fn scaled(element: Element, is_difference: bool) -> Option<Function> {
     macro_rules! float {
         ($T:ty) => {
             if is_difference {
@@ -219,12 +219,12 @@ pub(crate) fn scaled(element: Element, is_difference: bool) -> Option<Kernel> {
 }
 
 /// `threshold_backward`. The operands are the gradient, the input and the threshold.
-pub(crate) fn threshold_backward(element: Element) -> Option<Kernel> {
+pub(super) fn threshold_backward(element: Element) -> Option<Function> {
     floats!(element, T => ternary!(T, T, T => T, |x, y, z| if y <= z { 0.0 } else { x }))
 }
 
 /// `torch.nn.functional.gelu` of `f32`.
-pub(crate) fn gelu(is_tanh: bool) -> Kernel {
+pub(super) fn gelu(is_tanh: bool) -> Function {
     if is_tanh {
         unary!(f32 => f32, |x| math::gelu_of_tanh::<WIDE>(x))
     } else {
@@ -233,12 +233,12 @@ pub(crate) fn gelu(is_tanh: bool) -> Kernel {
 }
 
 /// `gelu_backward` of `f32`. The operands are the gradient and the input.
-pub(crate) fn gelu_backward() -> Kernel {
+pub(super) fn gelu_backward() -> Function {
     binary!(f32 => f32, |x, y| x * math::gelu_derivative(y))
 }
 
 /// `softplus` with `beta = 1`. The operands are the input and the threshold.
-pub(crate) fn softplus(element: Element) -> Option<Kernel> {
+pub(super) fn softplus(element: Element) -> Option<Function> {
     match element {
         Element::F32 => Some(
             binary!(one_by_one, f32 => f32, |x, y| if x > y { x } else { math::exp_f64(f64::from(x)).ln_1p() as f32 }),
@@ -249,7 +249,7 @@ pub(crate) fn softplus(element: Element) -> Option<Kernel> {
 }
 
 /// `softplus_backward` with `beta = 1`. The operands are the gradient, the input and the threshold.
-pub(crate) fn softplus_backward(element: Element) -> Option<Kernel> {
+pub(super) fn softplus_backward(element: Element) -> Option<Function> {
     match element {
         Element::F32 => Some(ternary!(f32, f32, f32 => f32, |x, y, z| {
             let power = math::exp_f64(f64::from(y));

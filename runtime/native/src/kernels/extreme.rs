@@ -19,7 +19,7 @@ pub(super) unsafe fn run<T: Copy + PartialOrd, const LARGEST: bool>(
     a: *const T,
 ) -> Result<(), ()> {
     let Selection { rows, columns, inner, .. } = *selection;
-    let whole = inner / LANES * LANES;
+    let (whole, fours) = (inner / LANES * LANES, inner / 4 * 4);
     for outer in 0..rows / inner {
         // SAFETY: the caller guarantees the shapes.
         unsafe {
@@ -28,7 +28,10 @@ pub(super) unsafe fn run<T: Copy + PartialOrd, const LARGEST: bool>(
             for at in (0..whole).step_by(LANES) {
                 block::<T, LARGEST, LANES>(columns, inner, values.add(at), indices.add(at), a.add(at))?;
             }
-            for at in whole..inner {
+            for at in (whole..fours).step_by(4) {
+                block::<T, LARGEST, 4>(columns, inner, values.add(at), indices.add(at), a.add(at))?;
+            }
+            for at in fours..inner {
                 block::<T, LARGEST, 1>(columns, inner, values.add(at), indices.add(at), a.add(at))?;
             }
         }

@@ -3,24 +3,43 @@
 
 use super::{Instructions, instructions};
 
-/// Writes `count` elements to `out`. The operands and the result advance by `strides` elements: the operands
-/// first, the result last. The result of a kernel other than `copy` is contiguous.
+/// Writes rows of elements to `out`. The result of a kernel other than `copy` has contiguous rows.
 ///
 /// # Safety
-/// All addresses must be aligned and valid for `count` elements at their strides, and the result must not
-/// overlap an operand, unless both have the same address, dtype and stride.
-pub(crate) type Kernel = unsafe fn(out: *mut u8, inputs: [*const u8; 3], count: usize, strides: [usize; 4]);
+/// All addresses must be aligned and valid for the shape, and the result must not overlap an operand, unless both have
+/// the same address, dtype and strides.
+pub(crate) type Function = unsafe fn(out: *mut u8, inputs: [*const u8; 3], shape: &Shape);
+
+/// The shape of the operands and the result of a kernel. In each array, the operands are first and the result is last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// The number of elements of a row.
+    pub(crate) count: u32,
+    /// The distances of the elements of a row, in elements.
+    pub(crate) strides: [u32; 4],
+    /// The number of rows, at least one.
+    pub(crate) rows: u32,
+    /// The distances of the rows in bytes.
+    pub(crate) row_strides: [u32; 4],
+}
+
+impl Shape {
+    /// Returns the shape of one row.
+    pub(crate) fn row(count: u32, strides: [u32; 4]) -> Self {
+        Self { count, strides, rows: 1, row_strides: [0; 4] }
+    }
+}
 
 /// The versions of a kernel, one for each instruction set.
 #[derive(Clone, Copy)]
 pub(super) struct Versions {
-    pub(super) portable: Kernel,
-    pub(super) avx2: Kernel,
-    pub(super) avx512: Kernel,
+    pub(super) portable: Function,
+    pub(super) avx2: Function,
+    pub(super) avx512: Function,
 }
 
 impl Versions {
-    pub(super) fn select(self) -> Kernel {
+    pub(super) fn select(self) -> Function {
         match instructions() {
             Instructions::Portable => self.portable,
             Instructions::Avx2 => self.avx2,
@@ -29,36 +48,55 @@ impl Versions {
     }
 }
 
-/// Expands a loop for each instruction set. In the loop, the constant `WIDE` is true if there are AVX2 and FMA.
+/// Expands a loop over the elements of a row, and the loop over rows around it, for each instruction set. In the loop, the
+/// constant `WIDE` is true if there are AVX2 and FMA.
 macro_rules! versions {
     (|$out:ident, $inputs:ident, $count:ident, $strides:ident| $body:block) => {{
+        macro_rules! rows {
+            ($from:ident, $operands:ident, $shape:ident) => {{
+                let [a, b, c, d] = $shape.strides;
+                let ($count, $strides) =
+                    ($shape.count as usize, [a as usize, b as usize, c as usize, d as usize]);
+                let (mut start, mut operands, mut rows) = ($from, $operands, $shape.rows);
+                loop {
+                    let ($out, $inputs) = (start, operands);
+                    // SAFETY: see `Function`.
+                    unsafe { $body }
+                    rows -= 1;
+                    if rows == 0 {
+                        break;
+                    }
+                    start = start.wrapping_add($shape.row_strides[3] as usize);
+                    for (operand, stride) in operands.iter_mut().zip($shape.row_strides) {
+                        *operand = operand.wrapping_add(stride as usize);
+                    }
+                }
+            }};
+        }
         /// # Safety
-        /// See [`Kernel`].
-        unsafe fn portable($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+        /// See [`Function`].
+        unsafe fn portable(out: *mut u8, operands: [*const u8; 3], shape: &Shape) {
             #[allow(dead_code, reason = "most kernels are the same for all")]
             const WIDE: bool = false;
-            // SAFETY: see `Kernel`.
-            unsafe { $body }
+            rows!(out, operands, shape);
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         /// # Safety
-        /// See [`Kernel`]; the processor must have AVX2 and FMA.
-        unsafe fn avx2($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+        /// See [`Function`]; the processor must have AVX2 and FMA.
+        unsafe fn avx2(out: *mut u8, operands: [*const u8; 3], shape: &Shape) {
             #[allow(dead_code, reason = "most kernels are the same for all")]
             const WIDE: bool = true;
-            // SAFETY: see `Kernel`.
-            unsafe { $body }
+            rows!(out, operands, shape);
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
         /// # Safety
-        /// See [`Kernel`]; the processor must have AVX-512.
-        unsafe fn avx512($out: *mut u8, $inputs: [*const u8; 3], $count: usize, $strides: [usize; 4]) {
+        /// See [`Function`]; the processor must have AVX-512.
+        unsafe fn avx512(out: *mut u8, operands: [*const u8; 3], shape: &Shape) {
             #[allow(dead_code, reason = "most kernels are the same for all")]
             const WIDE: bool = true;
-            // SAFETY: see `Kernel`.
-            unsafe { $body }
+            rows!(out, operands, shape);
         }
         #[cfg(not(target_arch = "x86_64"))]
         use {portable as avx2, portable as avx512};
@@ -156,9 +194,7 @@ macro_rules! binary {
             if count == 1 {
                 let ($x, $y) = (a.read(), b.read());
                 out.write($value);
-                return;
-            }
-            match strides {
+            } else { match strides {
                 [1, 1, ..] => each!($how, out: $to, count, [$x: a, $y: b], $value),
                 // A vector and a number.
                 [1, 0, ..] => {
@@ -175,7 +211,7 @@ macro_rules! binary {
                         out.add(i).write($value);
                     }
                 }
-            }
+            } }
         })
     };
 }
@@ -191,9 +227,7 @@ macro_rules! ternary {
             if count == 1 {
                 let ($x, $y, $z) = (a.read(), b.read(), c.read());
                 out.write($value);
-                return;
-            }
-            match strides {
+            } else { match strides {
                 [1, 1, 1, _] => each!($how, out: $to, count, [$x: a, $y: b, $z: c], $value),
                 // `torch.where(mask, x, 0.0)` and `x.masked_fill(mask, 0.0)`
                 [1, 1, 0, _] => {
@@ -215,7 +249,7 @@ macro_rules! ternary {
                         out.add(i).write($value);
                     }
                 }
-            }
+            } }
         })
     };
 }

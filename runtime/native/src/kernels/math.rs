@@ -36,6 +36,44 @@ fn power_of_two(power: i32) -> f32 {
     f32::from_bits((power.wrapping_add(127) as u32) << 23)
 }
 
+/// The natural logarithm: that of a power of two, plus a polynomial of the rest, which is between `sqrt(0.5) - 1` and
+/// `sqrt(2) - 1` (Cephes).
+#[inline(always)]
+pub(super) fn log<const WIDE: bool>(x: f32) -> f32 {
+    /// See [`exp`].
+    const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+    const SCALE: f32 = 8_388_608.0;
+    // Denormal numbers are scaled by 2^23.
+    let is_denormal = x < f32::MIN_POSITIVE;
+    let scaled = if is_denormal { x * SCALE } else { x };
+    let bits = scaled.to_bits() as i32;
+    let fraction = f32::from_bits((bits & 0x007f_ffff | 0x3f00_0000) as u32);
+    let is_small = fraction < std::f32::consts::FRAC_1_SQRT_2;
+    let power = (bits >> 23) - 126 - i32::from(is_small) - if is_denormal { 23 } else { 0 };
+    let rest = (if is_small { fraction + fraction } else { fraction }) - 1.0;
+    let power = power as f32;
+    let squared = rest * rest;
+    let mut sum = 7.037_683_6e-2;
+    for factor in [
+        -1.151_461e-1,
+        1.167_699_9e-1,
+        -1.242_014_1e-1,
+        1.424_932_3e-1,
+        -1.666_805_7e-1,
+        2.000_071_5e-1,
+        -2.499_999_4e-1,
+        3.333_333e-1,
+    ] {
+        sum = fused::<WIDE>(sum, rest, factor);
+    }
+    let tail = fused::<WIDE>(power, LN_2[1], sum * rest * squared);
+    let value = fused::<WIDE>(power, LN_2[0], rest + fused::<WIDE>(squared, -0.5, tail));
+    let value = if x == f32::INFINITY { x } else { value };
+    let value = if x == 0.0 { f32::NEG_INFINITY } else { value };
+    // False for NaN too.
+    if x >= 0.0 { value } else { f32::NAN }
+}
+
 #[inline(always)]
 pub(super) fn sigmoid<const WIDE: bool>(x: f32) -> f32 {
     let power = exp::<WIDE>(-x.abs());

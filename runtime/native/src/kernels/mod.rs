@@ -7,15 +7,19 @@
 
 use std::sync::OnceLock;
 
-pub(crate) use self::loops::Kernel;
+pub(crate) use self::loops::Shape;
+pub(crate) use self::maps::Kernel;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+pub(crate) use self::maps::Map;
 
 #[macro_use]
 mod loops;
 
-pub(crate) mod elementwise;
+mod elementwise;
 mod extreme;
 mod lanes;
 pub(crate) mod loss;
+pub(crate) mod maps;
 mod math;
 mod number;
 pub(crate) mod pool;
@@ -26,6 +30,7 @@ mod product_256;
 mod product_512;
 pub(crate) mod reduce;
 pub(crate) mod rows;
+pub(crate) mod scatter;
 pub(crate) mod selection;
 #[cfg(target_arch = "x86_64")]
 mod tiles;

@@ -158,17 +158,25 @@ impl Reduce {
                         out.add(row).write(self.total(combine(lanes, &join).into(), columns) as f32);
                     }
                 }
-                (&[(columns, 1)], &[(rows, stride)]) => {
-                    for at in (0..columns).step_by(LANES) {
+                (&[.., (columns, 1)], &[(rows, stride)]) if self.kept.len() <= 2 => {
+                    let [outer, outer_stride] =
+                        if let &[(outer, stride), _] = &self.kept[..] { [outer, stride] } else { [1, 0] };
+                    for (index, at) in
+                        (0..outer).flat_map(|index| (0..columns).step_by(LANES).map(move |at| (index, at)))
+                    {
                         let mut lanes = [T::from(start); LANES];
                         for row in 0..rows {
-                            let block = load::<V>(a.add(row * stride + at), columns - at, start);
+                            let block = load::<V>(
+                                a.add(index * outer_stride + row * stride + at),
+                                columns - at,
+                                start,
+                            );
                             for (lane, x) in lanes.iter_mut().zip(block) {
                                 *lane = join(*lane, value(x.into()));
                             }
                         }
                         let totals = lanes.map(|lane| self.total(lane.into(), rows) as f32);
-                        store::<V>(out.add(at), columns - at, totals);
+                        store::<V>(out.add(index * columns + at), columns - at, totals);
                     }
                 }
                 _ => return false,

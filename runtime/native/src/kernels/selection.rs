@@ -306,9 +306,7 @@ impl Gather {
         for place in 0..self.count {
             // SAFETY: the caller guarantees the shapes.
             unsafe {
-                let index = indices.add(place).read();
-                let index = if index < 0 && self.wraps { index + self.rows as i64 } else { index };
-                let row = usize::try_from(index).ok().filter(|row| *row < self.rows).ok_or(())?;
+                let row = position(indices.add(place).read(), self.rows, self.wraps)?;
                 let from = a.add(row * self.bytes);
                 from.copy_to_nonoverlapping(out.add(place * self.bytes), self.bytes);
             }
@@ -320,12 +318,16 @@ impl Gather {
 /// Selects elements along a dimension, as `torch.gather` does: `out[o, k, i] = a[o, index[o, k, i], i]`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pick {
-    /// The number of indices before, along and behind the dimension.
+    /// The sizes of the result before, along and behind the dimension.
     pub(crate) sizes: [usize; 3],
+    /// The strides of the indices.
+    pub(crate) index_strides: [usize; 3],
     /// The size of the dimension in the operand.
     pub(crate) columns: usize,
     /// The bytes of an element: 1, 4 or 8.
     pub(crate) bytes: usize,
+    /// Whether negative indices count from the end.
+    pub(crate) wraps: bool,
 }
 
 impl Pick {
@@ -346,24 +348,65 @@ impl Pick {
 
     /// # Safety
     /// See `run`.
-    unsafe fn picked<T: Copy>(&self, out: *mut T, a: *const T, indices: *const i64) -> Result<(), ()> {
+    unsafe fn picked<T: Copy>(&self, mut out: *mut T, a: *const T, indices: *const i64) -> Result<(), ()> {
         let [outers, count, inner] = self.sizes;
+        let [outer_stride, row_stride, stride] = self.index_strides;
         for outer in 0..outers {
             for row in 0..count {
-                for at in 0..inner {
-                    let place = (outer * count + row) * inner + at;
-                    // SAFETY: the caller guarantees the shapes.
-                    unsafe {
-                        let index = usize::try_from(indices.add(place).read()).map_err(|_| ())?;
-                        if index >= self.columns {
-                            return Err(());
+                // SAFETY: the caller guarantees the shapes.
+                unsafe {
+                    let a = a.add(outer * self.columns * inner);
+                    let index = indices.add(outer * outer_stride + row * row_stride);
+                    if stride == 0 {
+                        let row = position(index.read(), self.columns, self.wraps)?;
+                        a.add(row * inner).copy_to_nonoverlapping(out, inner);
+                    } else {
+                        for at in 0..inner {
+                            let row = position(index.add(at * stride).read(), self.columns, self.wraps)?;
+                            out.add(at).write(a.add(row * inner + at).read());
                         }
-                        let from = (outer * self.columns + index) * inner + at;
-                        out.add(place).write(a.add(from).read());
                     }
+                    out = out.add(inner);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Joins the indices of several dimensions: `out[i] = out[i] * size + index[i]`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JoinIndices {
+    pub(crate) count: usize,
+    /// The size of the dimension.
+    pub(crate) size: usize,
+    /// Whether this is the first dimension, so that there is no `out[i]` yet.
+    pub(crate) is_first: bool,
+}
+
+impl JoinIndices {
+    /// Returns an error if an index is out of range. Negative indices count from the end.
+    ///
+    /// # Safety
+    /// The addresses must be aligned and valid for this number of indices.
+    pub(crate) unsafe fn run(&self, out: *mut i64, indices: *const i64) -> Result<(), ()> {
+        for at in 0..self.count {
+            // SAFETY: the caller guarantees the number.
+            unsafe {
+                let index = position(indices.add(at).read(), self.size, true)?;
+                let before = if self.is_first { 0 } else { out.add(at).read() };
+                // The product of the sizes is the number of elements, so nothing overflows.
+                out.add(at).write(before * self.size as i64 + index as i64);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the position of an index in a dimension of this size; an error if it is out of range. If `wraps` is true,
+/// negative indices count from the end.
+#[inline(always)]
+pub(super) fn position(index: i64, size: usize, wraps: bool) -> Result<usize, ()> {
+    let index = if index < 0 && wraps { index + size as i64 } else { index };
+    usize::try_from(index).ok().filter(|index| *index < size).ok_or(())
 }

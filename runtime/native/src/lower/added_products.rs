@@ -6,6 +6,7 @@
 use ag_graph::ir::Node;
 
 use super::{Item, Lowering};
+use crate::kernels::Shape;
 use crate::pass::Pass;
 use crate::program::{Elementwise, Step};
 use crate::view::{BufferId, View};
@@ -52,7 +53,7 @@ impl Lowering<'_> {
             return false;
         };
         let description = &self.program.products[*product as usize];
-        let Elementwise { operands, count, strides, outer, .. } = sum;
+        let Elementwise { operands, shape: Shape { count, strides, .. }, outer, .. } = sum;
         at >= self.last_jump as usize
             && self.arena.is_free(buffer)
             && !description.adds

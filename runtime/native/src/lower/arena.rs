@@ -52,6 +52,10 @@ impl Arena {
         self.buffers[id.0 as usize].users == 0
     }
 
+    pub(super) fn users(&self, id: BufferId) -> u32 {
+        self.buffers[id.0 as usize].users
+    }
+
     /// Returns whether the buffer has one user.
     pub(super) fn has_one_user(&self, id: BufferId) -> bool {
         self.buffers[id.0 as usize].users == 1

@@ -5,8 +5,8 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Item, Lowering, ints, known};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
 use crate::kernels::is_wide;
+use crate::kernels::maps as kernels;
 use crate::kernels::reduce::Reduction;
 
 impl Lowering<'_> {
@@ -79,7 +79,7 @@ impl Lowering<'_> {
     fn log_sum(&mut self, node: &Node, a: &Operand, dims: &Operand) -> Option<()> {
         let (element, sizes) = self.result(node)?;
         let a = self.tensor(a)?;
-        (a.element == element && element.is_floating() && a.has_torch_layout).then_some(())?;
+        (a.element == element && element.is_floating()).then_some(())?;
         let dims = match dims {
             Operand::Int(dim) => vec![*dim],
             dims => ints(dims)?,
@@ -101,7 +101,8 @@ impl Lowering<'_> {
         let sum = self.reduced(Reduction::Sum, element, &kept, &powers, &dims, 0.0)?;
         let logarithm = self.map(kernels::unary("log.default", element)?, element, &[&sum])?;
         let out = self.map(kernels::binary("add", element)?, element, &[&logarithm, &largest])?;
-        let out = out.reshape(&sizes)?;
+        let mut out = out.reshape(&sizes)?;
+        out.has_torch_layout &= a.has_torch_layout;
         self.define_result(node, out)
     }
 }

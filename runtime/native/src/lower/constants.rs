@@ -5,7 +5,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, is_plain};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::program::CONSTANTS;
 use crate::view::{Place, View, contiguous};
 

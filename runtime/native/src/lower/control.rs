@@ -73,7 +73,7 @@ impl Lowering<'_> {
         self.region(body, body_life)?;
         self.assign(&mut slots, &body.results, &body_life.results)?;
         self.drop_values(&body_life.results);
-        self.step(Step::JumpBack { to: head });
+        self.step(Step::JumpBack { to: head, number: 0 });
         self.patch(exit);
         self.operators += self.operators - operators;
         self.close(&node.outputs, slots);
@@ -115,7 +115,7 @@ impl Lowering<'_> {
         self.assign(&mut slots, &body.results, &body_life.results)?;
         self.drop_values(&body_life.results);
         self.drop_values(&held);
-        self.step(Step::ForNext { index, left, step, to: head });
+        self.step(Step::ForNext { index, left, step, to: head, number: 0 });
         exits.into_iter().for_each(|exit| self.patch(exit));
         self.operators += self.operators - operators;
         self.close(&node.outputs, slots);
@@ -161,7 +161,9 @@ impl Lowering<'_> {
             let ty = function.ty(*value);
             slots.push(if let Some(tensor) = ty.tensor() {
                 let (element, sizes) = known(tensor)?;
-                Slot::Tensor(self.reserve(element, &sizes)?)
+                let view = self.reserve(element, &sizes)?;
+                self.slot_buffers.extend(view.buffer);
+                Slot::Tensor(view)
             } else if let Some(kind) = Kind::of(ty) {
                 Slot::Number(self.new_register(), kind)
             } else {
@@ -182,6 +184,7 @@ impl Lowering<'_> {
         self.bind(outputs, &slots);
         for slot in slots {
             if let Slot::Tensor(View { buffer: Some(buffer), .. }) = slot {
+                self.slot_buffers.remove(&buffer);
                 self.arena.release(buffer);
             }
         }

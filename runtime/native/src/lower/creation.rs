@@ -3,7 +3,7 @@
 use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, is_plain, keeps_layout};
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 
 impl Lowering<'_> {
     /// Lowers operators that create a tensor.

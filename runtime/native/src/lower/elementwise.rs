@@ -4,7 +4,7 @@ use ag_graph::ir::{MemoryFormat, Node, Operand};
 
 use super::{Lowering, is_dtype, is_plain};
 use crate::dtype::Element;
-use crate::kernels::{Kernel, elementwise as kernels};
+use crate::kernels::{Kernel, maps as kernels};
 use crate::program::Step;
 use crate::view::{View, broadcast};
 

@@ -4,7 +4,7 @@ use ag_graph::ir::Node;
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::{Kernel, elementwise as kernels};
+use crate::kernels::{Kernel, Shape, maps as kernels};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Outer, Register, Step};
 use crate::view::{Place, View, contiguous};
 
@@ -153,8 +153,7 @@ impl Lowering<'_> {
             kernel,
             out: out.place,
             operands: places,
-            count: count as u32,
-            strides: strides.map(|stride| stride as u32),
+            shape: Shape::row(count as u32, strides.map(|stride| stride as u32)),
             bytes: bytes.map(|bytes| bytes as u8),
             outer: (start, dims.len() as u32),
         }));

@@ -31,14 +31,16 @@ impl Lowering<'_> {
             {
                 // An operand at the same place is safe if its elements have the same size: the step reads each element
                 // before it writes it.
-                let is_flat = elementwise.outer.1 == 0 && elementwise.count as usize == from.count();
-                let mut is_safe = is_flat && (elementwise.count == 1 || elementwise.strides[3] == 1);
+                let is_flat = elementwise.outer.1 == 0 && elementwise.shape.count as usize == from.count();
+                let mut is_safe =
+                    is_flat && (elementwise.shape.count == 1 || elementwise.shape.strides[3] == 1);
                 let [inputs @ .., size] = elementwise.bytes;
                 for ((operand, stride), bytes) in
-                    elementwise.operands.iter().zip(elementwise.strides).zip(inputs)
+                    elementwise.operands.iter().zip(elementwise.shape.strides).zip(inputs)
                 {
                     is_safe &= !self.may_be_in(*operand, new)
-                        || *operand == to.place && (stride == 1 && bytes == size || elementwise.count == 1);
+                        || *operand == to.place
+                            && (stride == 1 && bytes == size || elementwise.shape.count == 1);
                 }
                 found = is_safe.then_some(at);
                 break;

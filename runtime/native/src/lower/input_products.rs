@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 
 use self::candidates::{Candidate, Part, candidate, dependences, slices, unneeded};
 use super::{Item, Lowering};
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::kernels::product::Product;
 use crate::pass::Pass;
 use crate::program::{Number, Register, Step};
@@ -181,7 +181,7 @@ impl Lowering<'_> {
         self.drop_values(&values);
         values.iter().for_each(|value| _ = self.items.remove(value));
         self.define(index, Item::Number(at, Kind::Int));
-        self.step(Step::ForNext { index: row, left: rows, step: one, to: head });
+        self.step(Step::ForNext { index: row, left: rows, step: one, to: head, number: 0 });
         self.patch(exit);
         for (candidate, group) in groups.candidates.iter().zip(&groups.products) {
             self.group_product(candidate, group, groups)?;
@@ -262,7 +262,7 @@ impl Lowering<'_> {
     fn binary(&mut self, scalar: Scalar, a: Number, b: Number) -> Option<Number> {
         let (f, ..) = arithmetic::binary(scalar, Kind::Int, Kind::Int, Kind::Int)?;
         let out = self.new_register();
-        self.step(Step::Scalar { f, out, a, b });
+        self.step(Step::Scalar { operation: (scalar, Kind::Int), f, out, a, b });
         Some(Number::Register(out))
     }
 }

@@ -12,6 +12,7 @@ mod creation;
 mod elementwise;
 mod emit;
 mod in_place_results;
+mod indexing;
 mod input_products;
 mod joined_lists;
 mod lists;
@@ -24,6 +25,7 @@ mod raises;
 mod rearranging;
 mod reductions;
 mod scalars;
+mod scatter;
 mod selection;
 mod views;
 mod whole;
@@ -138,6 +140,10 @@ struct Lowering<'a> {
     /// The nodes that are not lowered because of `remainders`: slices and joined tensors. Each node is represented by
     /// its first result.
     skipped: FxHashSet<Value>,
+    /// The values whose last use is as an operand of the current node, and which are only one operand of it.
+    dying: Vec<Value>,
+    /// The memory of the results of open branches and of the values that open loops carry.
+    slot_buffers: FxHashSet<BufferId>,
     /// Values whose last use is in a skipped node of the innermost loop. They stay until the end of the iteration.
     held: Vec<Value>,
 }
@@ -173,6 +179,8 @@ impl<'a> Lowering<'a> {
             group_bases: FxHashMap::default(),
             skipped: FxHashSet::default(),
             held: Vec::new(),
+            dying: Vec::new(),
+            slot_buffers: FxHashSet::default(),
         }
     }
 
@@ -187,6 +195,7 @@ impl<'a> Lowering<'a> {
         match &node.op {
             Op::Operator(operator) => {
                 let steps = self.next();
+                self.dying = last_uses(node, life);
                 self.operator(operator.in_aten()?, node)?;
                 self.operators += usize::from(self.next() > steps);
             }
@@ -244,6 +253,8 @@ impl<'a> Lowering<'a> {
             .or_else(|| self.rearranging_operator(name, node))
             .or_else(|| self.loss_operator(name, node))
             .or_else(|| self.selection_operator(name, node))
+            .or_else(|| self.indexing_operator(name, node))
+            .or_else(|| self.scatter_operator(name, node))
     }
 
     fn define(&mut self, value: Value, item: Item) {
@@ -292,6 +303,18 @@ impl<'a> Lowering<'a> {
             self.step(Step::DropList { list });
         }
     }
+}
+
+/// Returns the values whose last use is as an operand of a node, and which are only one operand of it.
+fn last_uses(node: &Node, life: &NodeLife) -> Vec<Value> {
+    let uses = |value: &Value| {
+        let mut uses = 0;
+        for operand in &node.operands {
+            operand.values(&mut |other| uses += usize::from(other == value));
+        }
+        uses
+    };
+    life.operands.iter().copied().filter(|value| uses(value) == 1).collect()
 }
 
 /// Returns the name of an operation, for listings and errors.

@@ -9,7 +9,7 @@ use ag_graph::ir::Node;
 
 use super::{Item, Lowering};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::{Shape, maps as kernels};
 use crate::pass::Pass;
 use crate::program::{CONSTANTS, Elementwise, Step};
 use crate::view::{BufferId, Place, View};
@@ -68,28 +68,33 @@ impl Lowering<'_> {
         let (Step::Elementwise(first), Step::Elementwise(second)) = (steps.get(at)?, steps.last()?) else {
             return None;
         };
-        let is_flat = |step: &Elementwise| step.outer.1 == 0 && (step.count == 1 || step.strides[3] == 1);
+        let is_flat =
+            |step: &Elementwise| step.outer.1 == 0 && (step.shape.count == 1 || step.shape.strides[3] == 1);
         (at + 1 < steps.len() && self.last_jump as usize <= at && self.arena.is_free(product))
             .then_some(())?;
-        (is_flat(first) && is_flat(second) && first.count == second.count).then_some(())?;
-        let is_product = |slot: usize| second.operands[slot] == first.out && second.strides[slot] == 1;
+        (is_flat(first) && is_flat(second) && first.shape.count == second.shape.count).then_some(())?;
+        let is_product = |slot: usize| second.operands[slot] == first.out && second.shape.strides[slot] == 1;
         let slot = (0..2).find(|slot| is_product(*slot))?;
         (second.operands[1 - slot] != first.out && second.operands[2].base == CONSTANTS).then_some(())?;
         let kernel = kernels::multiply_add(element, is_difference, slot == 0)?;
         // The fused step reads the factors later than the multiplication did: their memory must not change in between.
         let [x, y, _] = first.operands;
-        for (place, stride) in [x, y].into_iter().zip(first.strides) {
-            let is_result = place == second.out && (stride == 1 || first.count == 1);
+        for (place, stride) in [x, y].into_iter().zip(first.shape.strides) {
+            let is_result = place == second.out && (stride == 1 || first.shape.count == 1);
             (is_result || !self.may_be_in(place, out)).then_some(())?;
         }
         self.are_independent(at + 1..steps.len() - 1, &[x, y], product).then_some(())?;
-        let strides = [first.strides[0], first.strides[1], second.strides[1 - slot], second.strides[3]];
+        let strides = [
+            first.shape.strides[0],
+            first.shape.strides[1],
+            second.shape.strides[1 - slot],
+            second.shape.strides[3],
+        ];
         Some(Elementwise {
             kernel,
             out: second.out,
             operands: [x, y, second.operands[1 - slot]],
-            count: second.count,
-            strides,
+            shape: Shape::row(second.shape.count, strides),
             bytes: [second.bytes[3]; 4],
             outer: (0, 0),
         })

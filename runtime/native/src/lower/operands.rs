@@ -5,7 +5,7 @@ use ag_graph::ir::{Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::program::{CONSTANTS, Number, Register, Step};
 use crate::segment::Input;
 use crate::view::{Place, View, contiguous, extent};

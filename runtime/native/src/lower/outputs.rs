@@ -82,6 +82,8 @@ impl Lowering<'_> {
     pub(super) fn into_segment(self, nodes: usize, outputs: Outputs) -> Segment {
         let Self { mut program, arena, inputs, input_bases, fired, .. } = self;
         program.arena = arena.bytes();
+        program.inputs = input_bases.iter().filter_map(|base| base.ok()).collect();
+        program.number_loops();
         let Outputs { values: outputs, numbers, tensors, tensor_bases, .. } = outputs;
         Segment { nodes, inputs, outputs, tensors, fired, program, input_bases, tensor_bases, numbers }
     }

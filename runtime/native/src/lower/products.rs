@@ -4,7 +4,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::Lowering;
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::kernels::product::{self, Product, Vectors};
 use crate::program::Step;
 use crate::view::View;

@@ -5,7 +5,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, ints, keeps_layout};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::view::View;
 
 impl Lowering<'_> {

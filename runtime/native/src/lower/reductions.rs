@@ -5,7 +5,7 @@ use ag_graph::ir::{Node, Operand};
 
 use super::{Lowering, ints, is_dtype};
 use crate::dtype::Element;
-use crate::kernels::elementwise as kernels;
+use crate::kernels::maps as kernels;
 use crate::kernels::reduce::{Reduce, Reduction};
 use crate::kernels::rows::{self, Rows};
 use crate::program::Step;
@@ -115,15 +115,20 @@ impl Lowering<'_> {
                 .map(|dim| (a.sizes[dim], a.strides[dim]))
                 .collect()
         };
-        let kept = dims(false);
-        // Adjacent dimensions are merged; the order of a reduction does not matter.
-        let mut reduced: Vec<(usize, usize)> = Vec::new();
-        for (size, stride) in dims(true) {
-            match reduced.last_mut() {
-                Some((merged, last)) if *last == size * stride => (*merged, *last) = (*merged * size, stride),
-                _ => reduced.push((size, stride)),
+        // Adjacent dimensions are merged. The order of reduced elements does not matter, and the result is contiguous.
+        let merged = |is_reduced: bool| {
+            let mut merged: Vec<(usize, usize)> = Vec::new();
+            for (size, stride) in dims(is_reduced) {
+                match merged.last_mut() {
+                    Some((product, last)) if *last == size * stride => {
+                        (*product, *last) = (*product * size, stride);
+                    }
+                    _ => merged.push((size, stride)),
+                }
             }
-        }
+            merged
+        };
+        let (kept, reduced) = (merged(false), merged(true));
         (a.count() > 0 && kept.iter().map(|(size, _)| size).product::<usize>() == out.count())
             .then_some(())?;
         let is_copy = reduced.is_empty()

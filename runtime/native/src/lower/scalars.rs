@@ -36,13 +36,13 @@ impl Lowering<'_> {
                 let kind = self.number(a)?.1;
                 let (f, wanted, given) = arithmetic::unary(*scalar, kind)?;
                 let a = self.widened(a, wanted)?;
-                self.applied(f, a, Number::Const(0), given, result)?
+                self.applied((*scalar, wanted), f, [a, Number::Const(0)], given, result)?
             }
             (Op::Scalar(scalar), [a, b]) => {
                 let (first, second) = (self.number(a)?.1, self.number(b)?.1);
                 let (f, wanted, given) = arithmetic::binary(*scalar, first, second, result)?;
                 let (a, b) = (self.widened(a, wanted)?, self.widened(b, wanted)?);
-                self.applied(f, a, b, given, result)?
+                self.applied((*scalar, wanted), f, [a, b], given, result)?
             }
             _ => return None,
         };
@@ -52,14 +52,14 @@ impl Lowering<'_> {
 
     fn applied(
         &mut self,
+        operation: (Scalar, Kind),
         f: arithmetic::Function,
-        a: Number,
-        b: Number,
+        [a, b]: [Number; 2],
         given: Kind,
         result: Kind,
     ) -> Option<Number> {
         let out = self.new_register();
-        self.step(Step::Scalar { f, out, a, b });
+        self.step(Step::Scalar { operation, f, out, a, b });
         self.convert(Number::Register(out), given, result)
     }
 
@@ -76,7 +76,9 @@ impl Lowering<'_> {
             number if kind == wanted || (kind, wanted) == (Kind::Bool, Kind::Int) => Some(number),
             number if wanted == Kind::Float => {
                 let out = self.new_register();
-                self.step(Step::Scalar { f: arithmetic::int_to_float, out, a: number, b: Number::Const(0) });
+                let operation = (Scalar::ToFloat, Kind::Int);
+                let (f, b) = (arithmetic::int_to_float, Number::Const(0));
+                self.step(Step::Scalar { operation, f, out, a: number, b });
                 Some(Number::Register(out))
             }
             _ => None,

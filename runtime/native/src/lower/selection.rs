@@ -1,11 +1,11 @@
-//! The largest and smallest elements with their indices, and elements at indices.
+//! The largest and smallest elements with their indices.
 
 use ag_graph::ir::types::dimension;
 use ag_graph::ir::{Node, Operand, Value};
 
 use super::{Item, Lowering, known};
 use crate::dtype::Element;
-use crate::kernels::selection::{self, Gather, MAX_SELECTED, Pick, Selection, Ties};
+use crate::kernels::selection::{self, MAX_SELECTED, Selection, Ties};
 use crate::program::Step;
 use crate::view::View;
 
@@ -33,15 +33,6 @@ impl Lowering<'_> {
                 };
                 self.selection(a, dim, name == "argmax.default", 1, false, None, *indices)
             }
-            ("index.Tensor", [a, Operand::List(indices)], _) => {
-                let [indices] = &indices[..] else { return None };
-                self.gather(node, a, indices, true)
-            }
-            ("gather.default", [a, Operand::Int(dim), indices, _], _) => self.pick(node, a, *dim, indices),
-            ("index_select.default", [a, Operand::Int(0), indices], _) => {
-                self.gather(node, a, indices, false)
-            }
-            ("embedding.default", [a, indices, ..], _) => self.gather(node, a, indices, false),
             _ => None,
         }
     }
@@ -93,40 +84,5 @@ impl Lowering<'_> {
         let (wanted, sizes) = known(self.function.ty(value).tensor()?)?;
         (wanted == element && sizes.iter().product::<usize>() == count).then_some(())?;
         self.allocate(element, &sizes)
-    }
-
-    /// Lowers `a[indices]`, which copies rows of a contiguous tensor.
-    fn gather(&mut self, node: &Node, a: &Operand, indices: &Operand, wraps: bool) -> Option<()> {
-        let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
-        let (element, sizes) = self.result(node)?;
-        (indices.element == Element::I64 && a.is_contiguous() && a.element == element).then_some(())?;
-        let (rows, row) = a.sizes.split_first()?;
-        (sizes == [&indices.sizes[..], row].concat()).then_some(())?;
-        let indices = self.as_contiguous(&indices)?;
-        let out = self.allocate(element, &sizes)?;
-        let bytes = row.iter().product::<usize>() * element.size();
-        self.program.gathers.push(Gather { count: indices.count(), rows: *rows, bytes, wraps });
-        let gather = (self.program.gathers.len() - 1) as u32;
-        self.step(Step::Gather { gather, out: out.place, a: a.place, indices: indices.place });
-        self.define_result(node, out)
-    }
-
-    /// Lowers `torch.gather`, if the index has the sizes of the operand in all other dimensions.
-    fn pick(&mut self, node: &Node, a: &Operand, dim: i64, indices: &Operand) -> Option<()> {
-        let (a, indices) = (self.tensor(a)?, self.tensor(indices)?);
-        let (element, sizes) = self.result(node)?;
-        let dim = dimension(dim, a.rank())?;
-        let mut other = indices.sizes.clone();
-        (indices.element == Element::I64 && indices.rank() == a.rank()).then_some(())?;
-        other[dim] = a.sizes[dim];
-        (other == a.sizes && sizes == indices.sizes && a.element == element).then_some(())?;
-        let (a, indices) = (self.as_contiguous(&a)?, self.as_contiguous(&indices)?);
-        let out = self.allocate(element, &sizes)?;
-        let around = [&sizes[..dim], &sizes[dim..=dim], &sizes[dim + 1..]];
-        let sizes = around.map(|sizes| sizes.iter().product());
-        self.program.picks.push(Pick { sizes, columns: a.sizes[dim], bytes: element.size() });
-        let pick = (self.program.picks.len() - 1) as u32;
-        self.step(Step::Pick { pick, out: out.place, a: a.place, indices: indices.place });
-        self.define_result(node, out)
     }
 }

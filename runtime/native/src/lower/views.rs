@@ -6,7 +6,8 @@ use ag_graph::ir::{Node, Operand, Type};
 
 use super::lists::ListItem;
 use super::{Item, Lowering, ints, keeps_layout};
-use crate::program::{Number, Step};
+use crate::pass::Pass;
+use crate::program::{ARENA, Number, Step};
 use crate::view::{Place, View, contiguous};
 
 impl Lowering<'_> {
@@ -161,20 +162,41 @@ impl Lowering<'_> {
         }
     }
 
-    fn zeros(&mut self, node: &Node) -> Option<View> {
+    pub(super) fn zeros(&mut self, node: &Node) -> Option<View> {
         let (element, sizes) = self.result(node)?;
         let out = self.allocate(element, &sizes)?;
         self.step(Step::Zero { out: out.place, bytes: (out.count() * element.size()) as u32 });
         Some(out)
     }
 
-    /// Returns a contiguous copy, into which a part can be written.
-    fn copied(&mut self, a: &Operand) -> Option<View> {
-        let a = self.tensor(a)?;
+    /// Returns a contiguous tensor with the elements of the operand, into which a part can be written: its own memory, if
+    /// nothing uses it after this node, otherwise a copy.
+    pub(super) fn copied(&mut self, operand: &Operand) -> Option<View> {
+        let a = self.tensor(operand)?;
+        if self.is_consumed(operand, &a) {
+            self.fired.count(Pass::InPlaceResults);
+            return Some(a);
+        }
         let mut out = self.allocate(a.element, &a.sizes)?;
         out.has_torch_layout = keeps_layout(&a, &out.sizes);
         self.copy(&out, &a)?;
         Some(out)
+    }
+
+    /// Returns whether the current node is the last use of an operand, and its memory holds no other value. It may be the
+    /// memory of a loop-carried value, which is assigned at the end of the iteration.
+    fn is_consumed(&self, operand: &Operand, view: &View) -> bool {
+        let (Some(value), Some(buffer)) = (operand.value(), view.buffer) else { return false };
+        let is_whole = view.place.base == ARENA
+            && view.is_contiguous()
+            && self.arena.extent(buffer) == (view.place.offset as usize, view.count() * view.element.size());
+        let users = 1 + u32::from(self.slot_buffers.contains(&buffer));
+        // A list may have its items in the memory of the joined tensor.
+        self.options.passes.has(Pass::InPlaceResults)
+            && is_whole
+            && !self.joined.contains(&buffer)
+            && self.dying.contains(&value)
+            && self.arena.users(buffer) == users
     }
 
     /// Concatenates or stacks tensors: copies each to its part of the result.
@@ -185,8 +207,8 @@ impl Lowering<'_> {
         let mut start = 0;
         for item in items {
             let mut view = self.operand_as(item, element)?;
-            // For tensors in channels-last layout, torch's result has this layout too.
-            out.has_torch_layout &= view.has_torch_layout && view.is_contiguous();
+            // For images in channels-last layout, torch's result has this layout too.
+            out.has_torch_layout &= sizes.len() < 4 || view.has_torch_layout && view.is_contiguous();
             if is_stack {
                 view.sizes.insert(dim, 1);
                 view.strides.insert(dim, 0);

@@ -52,6 +52,7 @@ def _from_environment():
         raise ValueError(f"AUTOGRAPH_NATIVE is {name!r}; it must be {', '.join(_TIERS)}")
     _runtime.set_tier(_TIERS[name])
     _runtime.set_product_kernels(os.environ.get("AUTOGRAPH_PRODUCTS", "measured"))
+    _runtime.set_loop_compilation(os.environ.get("AUTOGRAPH_COMPILED_LOOPS", "hot"))
 
 
 _from_environment()
