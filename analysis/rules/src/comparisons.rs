@@ -1,4 +1,5 @@
-//! Operations of Python that compare elements one by one, and so need the truth value of each comparison.
+//! Operations of Python that compare elements one by one, and so need the truth value of each comparison, or that look a
+//! value up by its hash.
 
 use ruff_python_ast::{self as ast, Expr};
 
@@ -12,6 +13,16 @@ pub(crate) fn searched<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Op
     let name = method.attr.as_str();
     let searches = matches!(name, "index" | "count" | "remove") && is_sequence(ctx.fact(&method.value));
     Some((name, call.arguments.args.first().filter(|_| searches)?))
+}
+
+/// Returns the key that a method looks up in a dictionary: `x` in `rates.get(x, 0.1)`.
+pub(crate) fn key_of_dictionary<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
+    let method = call.func.as_attribute_expr()?;
+    let looks_up = matches!(method.attr.as_str(), "get" | "pop" | "setdefault");
+    let is_dict = |alternative: &Alternative| matches!(alternative, Alternative::Container { class, .. } if class == "dict");
+    let fact = ctx.fact(&method.value);
+    let is_dict = !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_dict);
+    call.arguments.args.first().filter(|_| looks_up && is_dict)
 }
 
 /// Returns the body of the lambda by which `max`, `min` and `sorted` compare: `pair[1]` in

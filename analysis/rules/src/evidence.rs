@@ -24,6 +24,7 @@ use ag_db::diagnostic::{Anchor, Diagnostic};
 use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
+use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 /// Builtins whose result is or contains a Tensor only if an argument is or contains one.
@@ -289,7 +290,12 @@ fn of_any<'e>(
 ) -> Evidence {
     let tensors = operands.into_iter().filter(|operand| {
         let fact = ctx.fact(operand);
-        fact.may_be_tensor() || fact.unknown || fact.alternatives.is_empty()
+        let holds_tensors =
+            |alternative: &Alternative| matches!(alternative, Alternative::Container { staged: true, .. });
+        fact.may_be_tensor()
+            || fact.unknown
+            || fact.alternatives.is_empty()
+            || fact.alternatives.iter().any(holds_tensors)
     });
     Evidence::any(tensors.map(|operand| of_expression(ctx, operand, seen)).collect::<Vec<_>>())
 }
@@ -321,7 +327,6 @@ fn of_name(ctx: &FunctionContext, read: &Expr, name: &QName, seen: &mut FxHashSe
 
 /// Returns whether a value certainly neither is nor contains a Tensor.
 fn is_python(ctx: &FunctionContext, value: &Expr) -> bool {
-    use ag_index::facts::Alternative;
     let fact = ctx.fact(value);
     let is_scalar = |alternative: &Alternative| {
         matches!(

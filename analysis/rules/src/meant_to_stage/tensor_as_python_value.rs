@@ -236,6 +236,11 @@ impl<'a> Checker<'_, 'a> {
             self.report(tensor, call.range(), &what, "a Tensor", "`tf.where(values == x)`");
             return;
         }
+        if let Some(key) = comparisons::key_of_dictionary(ctx, call).filter(|key| self.is_tensor(key)) {
+            let instead = "`tf.lookup.StaticHashTable`, or `tf.gather`";
+            self.report(key, call.range(), "the key of a dictionary", "a Tensor", instead);
+            return;
+        }
         let Some((name, (how, instead))) =
             ctx.builtin(&call.func).and_then(|name| Some((name, builtin_use(name)?)))
         else {
