@@ -6,6 +6,7 @@ mod attributes;
 mod calls;
 mod classify;
 mod locate;
+mod passed;
 mod render;
 mod resolve;
 mod values;
