@@ -15,7 +15,7 @@ declare_rule! {
     /// ## What it does
     /// Reports Python decisions on a traced array: `if`, conditional expressions, `and`, `or`, `not`, `assert`,
     /// conditions of comprehensions, and builtins that need a truth value: `bool`, `any`, `all`, `max` and
-    /// `min` of several values, `in` on a list or tuple.
+    /// `min` of several values, `max`, `min` and `sorted` with a traced key, `in`, `index` and `count` on a list or tuple.
     ///
     /// ## Why is this bad?
     /// `jax.jit` runs the function once with tracers, which have a shape and a dtype but no value. Python

@@ -15,8 +15,8 @@ use ag_index::facts::{Alternative, Fact};
 declare_rule! {
     /// ## What it does
     /// Reports values that are not hashable (lists, dictionaries, sets, arrays, instances of a dataclass that is not
-    /// frozen) passed to a static argument of a jitted function. For instances of dataclasses, the call may be in
-    /// another file; the other values are found in calls in the file of the function.
+    /// frozen) passed to a static argument of a jitted function. Instances of dataclasses, lists, dictionaries
+    /// and sets are also found by their types, and the call may be in another file.
     ///
     /// ## Why is this bad?
     /// JAX caches one compiled function for each value of the static arguments, keyed by hash. Lists,

@@ -22,7 +22,8 @@ declare_rule! {
     /// and `>=`, or as arguments of functions such as `tf.maximum`, `tf.where`, `tf.concat` and `tf.stack`, in staged
     /// code.
     ///
-    /// Files that enable NumPy's behavior, where TensorFlow converts the operands, are not reported.
+    /// Files that enable NumPy's behavior, where TensorFlow converts the operands, are not reported. If an operand has
+    /// the dtype of an argument of a `tf.function`, the finding is a warning, because other calls may pass another dtype.
     ///
     /// ## Why is this bad?
     /// TensorFlow does not convert Tensors implicitly. It converts only Python numbers to the dtype of the other operand.

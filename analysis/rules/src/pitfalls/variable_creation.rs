@@ -20,8 +20,8 @@ declare_rule! {
     ///   and layers that are created and called
     /// - in the method `call` of a Keras layer, which `fit` traces, or in a method that it always calls: `tf.Variable(…)`
     ///
-    /// The finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop that may
-    /// have no iterations.
+    /// The finding is a warning if a trace evaluates the call only for some arguments, or in a Python loop or a
+    /// comprehension that may have no iterations.
     ///
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
