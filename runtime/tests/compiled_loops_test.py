@@ -7,17 +7,15 @@ import torch
 
 import autograph as ag
 from autograph import _runtime
+from native_test import native_for_single_operators  # noqa: F401
 from ops_test import quiet  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(autouse=True)
-def native_for_single_operators():
-    before = _runtime.tier()
-    _runtime.set_tier("always")
+def loops_are_compiled_when_hot():
     yield
-    _runtime.set_tier(before)
     _runtime.set_loop_compilation("hot")
 
 

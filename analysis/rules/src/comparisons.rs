@@ -19,10 +19,13 @@ pub(crate) fn searched<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Op
 pub(crate) fn key_of_dictionary<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let method = call.func.as_attribute_expr()?;
     let looks_up = matches!(method.attr.as_str(), "get" | "pop" | "setdefault");
-    let is_dict = |alternative: &Alternative| matches!(alternative, Alternative::Container { class, .. } if class == "dict");
-    let fact = ctx.fact(&method.value);
-    let is_dict = !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_dict);
-    call.arguments.args.first().filter(|_| looks_up && is_dict)
+    call.arguments.args.first().filter(|_| looks_up && is_dict(ctx.fact(&method.value)))
+}
+
+/// Returns whether a value is certainly a dictionary.
+pub(crate) fn is_dict(fact: &Fact) -> bool {
+    !fact.unknown
+        && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "dict")
 }
 
 /// Returns the body of the lambda by which `max`, `min` and `sorted` compare: `pair[1]` in

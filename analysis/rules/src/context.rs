@@ -18,7 +18,8 @@ use ag_db::Db;
 use ag_db::Document;
 use ag_db::diagnostic::{Anchor, Applicability, Diagnostic, Edit, Fix, Label, Span, Step, Why};
 use ag_flow::{BlockVariables, Def, DefKind, Flow};
-use ag_index::assumptions::{Parameter, Stage};
+use ag_index::assumptions::{Parameter, Source, Stage};
+use ag_index::definitions::ClassEntry;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
 use ag_index::index::{FunctionId, file_index, function_ast};
@@ -115,6 +116,19 @@ impl<'a> FunctionContext<'a> {
         let index = file_index(self.db, self.document);
         let own = index.definitions.find(&self.path);
         !self.flow.scope().is_local(name) && own.is_some_and(|(_, entry)| entry.parent.is_none())
+    }
+
+    /// Returns whether an expression is the receiver of the method: `self`.
+    pub fn is_receiver(&self, expression: &Expr) -> bool {
+        let first = self.stage.parameters.first().filter(|first| first.source == Source::Receiver);
+        first.zip(expression.as_name_expr()).is_some_and(|(receiver, name)| receiver.name == name.id)
+    }
+
+    /// Returns the class around the function.
+    pub fn class(&self) -> Option<&'a ClassEntry> {
+        let index = file_index(self.db, self.document);
+        let (own, _) = index.definitions.find(&self.path)?;
+        index.definitions.classes.get(index.class_around(own.into())?)
     }
 
     pub fn parameter(&self, name: &str) -> Option<&'a Parameter> {

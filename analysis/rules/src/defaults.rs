@@ -27,9 +27,16 @@ use ag_syntax::qname::QName;
 const SWITCHED: [&str; 7] =
     ["deterministic", "is_train", "is_training", "mask", "train", "training", "use_running_average"];
 
-/// Returns whether a test is such a parameter.
-pub(super) fn is_switch(test: &Expr) -> bool {
+/// Returns whether a test is likely to hold in some call: it is such a parameter, or the default of the constructor
+/// satisfies it.
+pub(super) fn may_hold<'db>(
+    db: &'db dyn Db,
+    id: FunctionId<'db>,
+    function: &FunctionAst,
+    test: &Expr,
+) -> bool {
     test.as_name_expr().is_some_and(|name| SWITCHED.contains(&name.id.as_str()))
+        || of_constructor_satisfies(db, id, function, test)
 }
 
 /// Returns whether the calling function does not reach a call because a condition before the call is always true or

@@ -11,7 +11,6 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use ag_flow::DefKind;
-use ag_index::assumptions::Source;
 use ag_index::facts::Alternative;
 use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_syntax::qname::QName;
@@ -52,15 +51,8 @@ pub(super) fn stored<'a>(ctx: &FunctionContext<'a>) -> impl Iterator<Item = (&'a
 /// Returns whether `__init__` assigns an array of numbers to an attribute of `self`, and no other method of the class
 /// assigns the attribute.
 fn is_created_by_constructor(ctx: &FunctionContext, attribute: &ast::ExprAttribute) -> bool {
-    let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
-    let is_own = receiver
-        .zip(attribute.value.as_name_expr())
-        .is_some_and(|(receiver, object)| receiver.name == object.id);
     let index = file_index(ctx.db, ctx.document);
-    let class = index.definitions.find(&ctx.path).and_then(|(own, _)| index.class_around(own.into()));
-    let Some(class) = class.and_then(|class| index.definitions.classes.get(class)).filter(|_| is_own) else {
-        return false;
-    };
+    let Some(class) = ctx.class().filter(|_| ctx.is_receiver(&attribute.value)) else { return false };
     let mut is_created = false;
     for method in &class.methods {
         let path = index.definitions.functions[*method].path.clone();

@@ -256,8 +256,7 @@ fn is_guarded<'db>(
     let compares_string = |test: &Expr| function.text[test.range()].contains(['"', '\'']);
     let guards_it = |test: &Expr| {
         !is_filled(function, test, range)
-            && !defaults::is_switch(test)
-            && !defaults::of_constructor_satisfies(db, id, function, test)
+            && !defaults::may_hold(db, id, function, test)
             && !defaults::omission_satisfies(db, function, stage, test)
     };
     guards::is_under(&function.def().body, range, &guards_it, &compares_string)
@@ -267,8 +266,7 @@ fn is_guarded<'db>(
             let is_evaluated = outer.as_bool_op_expr().is_some_and(|operation| {
                 let operands = operation.values.iter();
                 let mut before = operands.take_while(|operand| !operand.range().contains_range(range));
-                operation.op == BoolOp::And
-                    && before.all(|test| defaults::of_constructor_satisfies(db, id, function, test))
+                operation.op == BoolOp::And && before.all(|test| defaults::may_hold(db, id, function, test))
             });
             guards::is_operand(outer, range) && !is_evaluated
         })

@@ -92,9 +92,7 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
 /// attribute that is true by default: `self.strict and x.any()`.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext, test: &Expr) -> Severity {
     let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-    let holds = |operand: &Expr| {
-        defaults::is_switch(operand) || defaults::of_constructor_satisfies(ctx.db, function, ctx.ast, operand)
-    };
+    let holds = |operand: &Expr| defaults::may_hold(ctx.db, function, ctx.ast, operand);
     let is_evaluated = test.as_bool_op_expr().is_some_and(|operation| {
         let mut before = operation.values.iter().take_while(|value| ctx.binding(value) == Binding::Python);
         operation.op == ast::BoolOp::And && before.all(holds)

@@ -2,6 +2,7 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
+use super::super::comparisons;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
@@ -173,7 +174,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => of_index(ctx, subscript),
-        Expr::Subscript(subscript) if is_dict(ctx.fact(&subscript.value)) => {
+        Expr::Subscript(subscript) if comparisons::is_dict(ctx.fact(&subscript.value)) => {
             let what = format!("the key of the dictionary `{}`", snippet(ctx, &subscript.value));
             is_key(ctx, &subscript.slice).then_some((what, &*subscript.slice, LOOK_UP))
         }
@@ -223,13 +224,9 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
         return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
     }
-    if method == "get" && is_dict(ctx.fact(&attribute.value)) {
-        let key = call.arguments.args.first().filter(|key| is_key(ctx, key))?;
-        return Some((
-            format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value)),
-            key,
-            LOOK_UP,
-        ));
+    if let Some(key) = comparisons::key_of_dictionary(ctx, call).filter(|key| is_key(ctx, key)) {
+        let what = format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value));
+        return Some((what, key, LOOK_UP));
     }
     let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
     let value = call.arguments.args.first()?;
@@ -262,14 +259,6 @@ fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
     let is_assumed = || tracing::origin(ctx, key) == Origin::Assumed || parts::is_unknown_part(ctx, key);
     is_tensor(ctx, key) && !(key.is_name_expr() && is_assumed())
-}
-
-fn is_dict(fact: &Fact) -> bool {
-    !fact.unknown
-        && matches!(
-            fact.alternatives.as_slice(),
-            [Alternative::Container { class, .. }] if class == "dict"
-        )
 }
 
 /// Returns whether a value is a list, tuple, `range` or string, whose index must be a number.

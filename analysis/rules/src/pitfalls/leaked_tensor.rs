@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::callers;
+use crate::comparisons;
 use crate::declare::declare_rule;
 use crate::pitfalls::object_state;
 use ag_flow::Cfg;
@@ -166,10 +167,6 @@ fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
         })
 }
 
-fn is_dict(ctx: &FunctionContext, value: &Expr) -> bool {
-    matches!(ctx.fact(value).alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "dict")
-}
-
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
@@ -187,7 +184,7 @@ impl Stores<'_, '_> {
             return;
         }
         let place = match target {
-            Expr::Subscript(item) if is_dict(ctx, &item.value) => &*item.value,
+            Expr::Subscript(item) if comparisons::is_dict(ctx.fact(&item.value)) => &*item.value,
             target => target,
         };
         let Some(name) = QName::from_expr(place) else { return };
@@ -261,8 +258,7 @@ impl Stores<'_, '_> {
     fn is_used_by_staged_methods(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
-        let class = index.definitions.find(&ctx.path).and_then(|(own, _)| index.class_around(own.into()));
-        let Some(class) = class.and_then(|class| index.definitions.classes.get(class)) else { return true };
+        let Some(class) = ctx.class() else { return true };
         let attribute = name.to_string();
         let attribute = attribute.rsplit('.').next().unwrap_or_default();
         class.methods.iter().any(|method| {

@@ -19,9 +19,7 @@ use ag_syntax::expressions;
 /// ```
 pub(super) fn outlives_trace(ctx: &FunctionContext, attribute: &str) -> bool {
     let index = file_index(ctx.db, ctx.document);
-    let Some((own, _)) = index.definitions.find(&ctx.path) else { return false };
-    let class = index.class_around(own.into());
-    let Some(class) = class.and_then(|class| index.definitions.classes.get(class)) else { return false };
+    let Some(class) = ctx.class() else { return false };
     let mut is_initialized = false;
     for (function, entry) in index.definitions.functions.iter_enumerated() {
         if entry.path == ctx.path {

@@ -149,16 +149,12 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
 /// that also compares the attribute: `self.count += 1`, then `return self.count >= self.every`.
 fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
     let Expr::Attribute(attribute) = target else { return false };
-    let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);
-    let is_own = receiver
-        .zip(attribute.value.as_name_expr())
-        .is_some_and(|(receiver, object)| receiver.name == object.id);
     let name = QName::from_expr(target);
     let is_compared = |expression: &&Expr| {
         let is_read = |part: &Expr| QName::from_expr(part) == name;
         expression.is_compare_expr() && any_over_expr(expression, &is_read)
     };
-    is_own
+    ctx.is_receiver(&attribute.value)
         && root_calls::in_every_trace(ctx).is_some()
         && ctx.expressions().iter().any(is_compared)
         && object_state::outlives_trace(ctx, &attribute.attr)

@@ -17,7 +17,6 @@ use super::super::FunctionContext;
 use super::super::callers;
 use super::super::path_certainty::{self, Passed};
 use ag_flow::DefKind;
-use ag_index::assumptions::Source;
 use ag_index::index::file_index;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
@@ -60,7 +59,7 @@ fn within(ctx: &FunctionContext, object: &Expr, calls: usize) -> Option<Holder> 
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             let [definition] = definitions.as_slice() else { return None };
             match definition.kind {
-                DefKind::Parameter(0) if is_receiver(ctx, &name.id) => receiver(ctx, calls),
+                DefKind::Parameter(0) if ctx.is_receiver(object) => receiver(ctx, calls),
                 DefKind::Parameter(_) => match path_certainty::passed(ctx, &name.id)? {
                     (caller, Passed::Argument(value)) => within(&caller, value, calls.checked_sub(1)?),
                     _ => None,
@@ -75,10 +74,6 @@ fn within(ctx: &FunctionContext, object: &Expr, calls: usize) -> Option<Holder> 
         }
         _ => None,
     }
-}
-
-fn is_receiver(ctx: &FunctionContext, name: &str) -> bool {
-    ctx.stage.parameters.first().is_some_and(|first| first.name == name && first.source == Source::Receiver)
 }
 
 /// Returns what holds the object whose method this function is. The object of a constructor is new.

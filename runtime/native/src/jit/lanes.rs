@@ -102,8 +102,36 @@ impl Emitter<'_> {
             (Map::BitwiseXor, [x, y]) => Some(self.b.ins().bxor(*x, *y)),
             (Map::Mul, [x, y]) if from == Element::Bool => Some(self.b.ins().band(*x, *y)),
             (Map::Select, [condition, x, y]) => Some(self.b.ins().select(*condition, *x, *y)),
-            _ if from.is_floating() => self.float_function(map, from, operands),
-            _ => self.integer_function(map, operands),
+            (Map::MultiplyAdd, [x, y, z]) => {
+                let product = self.arithmetic(Map::Mul, from, &[*x, *y])?;
+                self.arithmetic(Map::Add, from, &[*z, product])
+            }
+            (Map::MultiplySubtract, [x, y, z]) => {
+                let product = self.arithmetic(Map::Mul, from, &[*x, *y])?;
+                self.arithmetic(Map::Sub, from, &[product, *z])
+            }
+            (Map::SubtractProduct, [x, y, z]) => {
+                let product = self.arithmetic(Map::Mul, from, &[*x, *y])?;
+                self.arithmetic(Map::Sub, from, &[*z, product])
+            }
+            (Map::AddScaled | Map::SubtractScaled, [x, y, z]) => {
+                let is_sum = map == Map::AddScaled;
+                if from.is_floating() && self.is_fused {
+                    let z = if is_sum { *z } else { self.b.ins().fneg(*z) };
+                    return Some(self.b.ins().fma(*y, z, *x));
+                }
+                let product = self.arithmetic(Map::Mul, from, &[*y, *z])?;
+                self.arithmetic(if is_sum { Map::Add } else { Map::Sub }, from, &[*x, product])
+            }
+            _ => self.arithmetic(map, from, operands),
+        }
+    }
+
+    fn arithmetic(&mut self, map: Map, element: Element, operands: &[Value]) -> Option<Value> {
+        if element.is_floating() {
+            self.float_function(map, element, operands)
+        } else {
+            self.integer_function(map, operands)
         }
     }
 
@@ -191,28 +219,6 @@ impl Emitter<'_> {
                 let product = self.b.ins().fmul(*x, rest);
                 self.b.ins().fmul(product, *y)
             }
-            (Map::MultiplyAdd, [x, y, z]) => {
-                let product = self.b.ins().fmul(*x, *y);
-                self.b.ins().fadd(*z, product)
-            }
-            (Map::MultiplySubtract, [x, y, z]) => {
-                let product = self.b.ins().fmul(*x, *y);
-                self.b.ins().fsub(product, *z)
-            }
-            (Map::SubtractProduct, [x, y, z]) => {
-                let product = self.b.ins().fmul(*x, *y);
-                self.b.ins().fsub(*z, product)
-            }
-            (Map::AddScaled | Map::SubtractScaled, [x, y, z]) => {
-                let is_sum = map == Map::AddScaled;
-                if self.is_fused {
-                    let z = if is_sum { *z } else { self.b.ins().fneg(*z) };
-                    self.b.ins().fma(*y, z, *x)
-                } else {
-                    let product = self.b.ins().fmul(*y, *z);
-                    if is_sum { self.b.ins().fadd(*x, product) } else { self.b.ins().fsub(*x, product) }
-                }
-            }
             (Map::ThresholdBackward, [x, y, z]) => {
                 let zero = self.number(element, 0.0);
                 let is_small = self.b.ins().fcmp(FloatCC::LessThanOrEqual, *y, *z);
@@ -251,26 +257,6 @@ impl Emitter<'_> {
             }
             (Map::FloorDivide, [x, y]) => self.divided(*x, *y).0,
             (Map::Remainder, [x, y]) => self.divided(*x, *y).1,
-            (Map::MultiplyAdd, [x, y, z]) => {
-                let product = self.b.ins().imul(*x, *y);
-                self.b.ins().iadd(*z, product)
-            }
-            (Map::MultiplySubtract, [x, y, z]) => {
-                let product = self.b.ins().imul(*x, *y);
-                self.b.ins().isub(product, *z)
-            }
-            (Map::SubtractProduct, [x, y, z]) => {
-                let product = self.b.ins().imul(*x, *y);
-                self.b.ins().isub(*z, product)
-            }
-            (Map::AddScaled, [x, y, z]) => {
-                let product = self.b.ins().imul(*y, *z);
-                self.b.ins().iadd(*x, product)
-            }
-            (Map::SubtractScaled, [x, y, z]) => {
-                let product = self.b.ins().imul(*y, *z);
-                self.b.ins().isub(*x, product)
-            }
             _ => return None,
         })
     }
