@@ -241,9 +241,22 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// Returns the class of `self`, in a method of the class.
+    pub(crate) fn class_of_name(
+        &self,
+        scope: ScopeId,
+        name: &ast::ExprName,
+    ) -> Option<&'a ast::StmtClassDef> {
+        let range = self.range(self.class_of_self(scope, name)?);
+        self.classes.iter().find(|class| class.range() == range).copied()
+    }
+
     /// Returns the class in whose method `self.name` is read or assigned.
     fn class_of_receiver(&self, scope: ScopeId, attribute: &ast::ExprAttribute) -> Option<ScopeId> {
-        let receiver = attribute.value.as_name_expr()?;
+        self.class_of_self(scope, attribute.value.as_name_expr()?)
+    }
+
+    fn class_of_self(&self, scope: ScopeId, receiver: &ast::ExprName) -> Option<ScopeId> {
         let owner = self.owner(scope, &receiver.id)?;
         let (method, around) = self.functions.iter().find(|(def, _)| def.range() == self.range(owner))?;
         let first = method.parameters.posonlyargs.iter().chain(&method.parameters.args).next()?;

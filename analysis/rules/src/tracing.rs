@@ -116,9 +116,16 @@ pub(super) fn noun_phrase(kind: ConstructKind) -> &'static str {
     }
 }
 
-/// Returns whether an expression is certainly a single Tensor or Variable.
+/// Returns whether an expression is certainly a single Tensor or Variable. Arithmetic on a Tensor is one, also if the
+/// type of the other operand is only partly known: `limit / norm` after `limit = unknown() if c else 1.0`.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
-    matches!(ctx.fact(expression).tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+    let fact = ctx.fact(expression);
+    matches!(fact.tensor_kind(), Some(TensorKind::Tensor | TensorKind::Variable))
+        || fact.unknown
+            && fact.may_be_tensor()
+            && expression
+                .as_bin_op_expr()
+                .is_some_and(|operation| is_tensor(ctx, &operation.left) || is_tensor(ctx, &operation.right))
 }
 
 /// Returns where the Tensor that decides `expression` comes from.

@@ -1,16 +1,20 @@
-//! Abstract values, and operations on them. An abstract value contains the structure, dtype and shape of a JAX value,
+//! Abstract values. An abstract value contains the structure, dtype and shape of a JAX value,
 //! as far as the source shows them.
 
 use std::sync::Arc;
 
 use ag_db::Document;
-use ruff_python_ast::Operator;
 use ruff_text_size::TextRange;
+
+use super::array_operations::promote;
+use super::function_transforms::Transform;
 
 /// Element types, in the order of JAX's promotion within 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DType {
     Bool,
+    UInt8,
+    Int8,
     Int32,
     Float16,
     BFloat16,
@@ -26,6 +30,8 @@ impl DType {
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Some(match name {
             "bool" | "bool_" => Self::Bool,
+            "uint8" => Self::UInt8,
+            "int8" => Self::Int8,
             "int" | "int32" | "int64" => Self::Int32,
             "float16" => Self::Float16,
             "bfloat16" => Self::BFloat16,
@@ -38,6 +44,8 @@ impl DType {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Bool => "bool",
+            Self::UInt8 => "uint8",
+            Self::Int8 => "int8",
             Self::Int32 => "int32",
             Self::Float16 => "float16",
             Self::BFloat16 => "bfloat16",
@@ -59,10 +67,10 @@ impl DType {
         self >= Self::Float16
     }
 
-    fn category(self) -> u8 {
+    pub(super) fn category(self) -> u8 {
         match self {
             Self::Bool => 0,
-            Self::Int32 => 1,
+            Self::UInt8 | Self::Int8 | Self::Int32 => 1,
             Self::Float16 | Self::BFloat16 | Self::Float32 => 2,
             Self::Complex64 | Self::Inexact => 3,
         }
@@ -75,6 +83,8 @@ pub(super) struct Leaf {
     /// The dtype, and whether it is weak, as the dtype of a Python number is.
     pub dtype: Option<(DType, bool)>,
     pub shape: Option<Vec<u64>>,
+    /// The number, if it is a Python integer that is known: `3`, `x.shape[0]`.
+    pub integer: Option<i64>,
     /// In the body of a loop: how the size compares with that of an array in the carry.
     pub extent: Option<Extent>,
 }
@@ -103,7 +113,7 @@ impl Record {
         self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
     }
 
-    fn map(&self, mut of: impl FnMut(&str, &Value) -> Value) -> Value {
+    pub(super) fn map(&self, mut of: impl FnMut(&str, &Value) -> Value) -> Value {
         let fields = self.fields.iter().map(|(name, value)| (name.clone(), of(name, value))).collect();
         Value::Record(Self { class: Arc::clone(&self.class), is_tuple: self.is_tuple, fields })
     }
@@ -118,6 +128,8 @@ pub(super) struct FunctionValue {
     pub bound: Vec<Value>,
     /// The keywords that `partial` binds.
     pub keywords: Vec<(String, Value)>,
+    /// The transformations of the function, starting with the innermost.
+    pub transforms: Vec<Transform>,
 }
 
 /// An instance of a class of the project that is not a [`Record`].
@@ -155,6 +167,61 @@ impl Value {
         Self::array(Some(dtype), true, Some(Vec::new()))
     }
 
+    /// Returns the value of a Python integer that is known.
+    pub(super) fn integer(integer: i64) -> Self {
+        let dtype = Some((DType::Int32, true));
+        Self::Leaf(Leaf { dtype, shape: Some(Vec::new()), integer: Some(integer), ..Leaf::default() })
+    }
+
+    /// Returns the value of a shape: a tuple of integers.
+    pub(super) fn shape(shape: &[u64]) -> Self {
+        Self::Tuple(
+            shape.iter().map(|size| i64::try_from(*size).map_or(Self::Unknown, Self::integer)).collect(),
+        )
+    }
+
+    /// Returns the size of a dimension, if the value is a known integer that is not negative.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.leaf()?.integer.and_then(|integer| u64::try_from(integer).ok())
+    }
+
+    /// Returns `len(value)`.
+    pub(super) fn length(&self) -> Option<i64> {
+        match self {
+            Self::Leaf(leaf) => i64::try_from(*leaf.shape.as_ref()?.first()?).ok(),
+            Self::Dict(items) => i64::try_from(items.len()).ok(),
+            other => i64::try_from(other.elements()?.len()).ok(),
+        }
+    }
+
+    /// Returns the value if it is either this value or `other`.
+    pub(super) fn joined(self, other: Self) -> Self {
+        match (self.without_integers(), other.without_integers()) {
+            _ if self == other => self,
+            (one, other) if one == other => one,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Returns the value without its known integers, as JAX passes it to a traced function.
+    pub(super) fn without_integers(&self) -> Self {
+        self.map(&|leaf| Leaf { integer: None, ..leaf.clone() })
+    }
+
+    /// Returns the value with the same structure and other arrays.
+    pub(super) fn map(&self, of: &dyn Fn(&Leaf) -> Leaf) -> Self {
+        match self {
+            Self::Leaf(leaf) => Self::Leaf(of(leaf)),
+            Self::Tuple(elements) => Self::Tuple(elements.iter().map(|it| it.map(of)).collect()),
+            Self::List(elements) => Self::List(elements.iter().map(|it| it.map(of)).collect()),
+            Self::Dict(items) => {
+                Self::Dict(items.iter().map(|(key, item)| (key.clone(), item.map(of))).collect())
+            }
+            Self::Record(record) => record.map(|_, value| value.map(of)),
+            Self::Unknown | Self::None | Self::Other | Self::Function(_) | Self::Object(_) => self.clone(),
+        }
+    }
+
     pub(super) fn leaf(&self) -> Option<&Leaf> {
         match self {
             Self::Leaf(leaf) => Some(leaf),
@@ -180,7 +247,7 @@ impl Value {
             Self::Leaf(leaf) => {
                 *next += 1;
                 let extent = Some(Extent::Same(*next));
-                Self::Leaf(Leaf { extent, ..leaf.clone() })
+                Self::Leaf(Leaf { extent, integer: None, ..leaf.clone() })
             }
             // The type of the carry is unknown. Its next value may show that it is an array.
             Self::Unknown => {
@@ -219,19 +286,12 @@ impl Value {
     /// Returns the value that one iteration over this value receives: a row of each array.
     pub(super) fn slice(self) -> Self {
         match self {
-            Self::None => Self::None,
-            Self::Leaf(leaf) => Self::Leaf(Leaf {
+            Self::Other | Self::Function(_) | Self::Object(_) => Self::Unknown,
+            other => other.map(&|leaf| Leaf {
                 dtype: leaf.dtype.map(|(dtype, _)| (dtype, false)),
-                shape: leaf.shape.and_then(|shape| Some(shape.split_first()?.1.to_vec())),
+                shape: leaf.shape.as_ref().and_then(|shape| Some(shape.split_first()?.1.to_vec())),
                 ..Leaf::default()
             }),
-            Self::Tuple(elements) => Self::Tuple(elements.into_iter().map(Self::slice).collect()),
-            Self::List(elements) => Self::List(elements.into_iter().map(Self::slice).collect()),
-            Self::Dict(items) => {
-                Self::Dict(items.into_iter().map(|(key, value)| (key, value.slice())).collect())
-            }
-            Self::Record(record) => record.map(|_, value| value.clone().slice()),
-            Self::Unknown | Self::Other | Self::Function(_) | Self::Object(_) => Self::Unknown,
         }
     }
 
@@ -413,152 +473,5 @@ impl Leaf {
             false => Self { shape: None, ..leaf.clone() }.noun(),
         };
         (dtypes || shapes).then(|| (shown(self), shown(other)))
-    }
-}
-
-/// Returns the dtype of `a + b`.
-pub(super) fn promote(left: Option<(DType, bool)>, right: Option<(DType, bool)>) -> Option<(DType, bool)> {
-    if let (Some((dtype, _)), None) | (None, Some((dtype, _))) = (left, right) {
-        return dtype.is_inexact().then_some((DType::Inexact, false));
-    }
-    let (left, right) = (left?, right?);
-    if left.0 == DType::Inexact || right.0 == DType::Inexact {
-        return Some((DType::Inexact, left.1 && right.1));
-    }
-    let (strong, weak) = match (left.1, right.1) {
-        (true, true) => return Some(if left.0.category() >= right.0.category() { left } else { right }),
-        (false, false) => {
-            let dtype = match (left.0, right.0) {
-                (left, right) if left == right => left,
-                (DType::Float16, DType::BFloat16) | (DType::BFloat16, DType::Float16) => DType::Float32,
-                (left, right) => left.max(right),
-            };
-            return Some((dtype, false));
-        }
-        (false, true) => (left.0, right.0),
-        (true, false) => (right.0, left.0),
-    };
-    if weak.category() <= strong.category() { Some((strong, false)) } else { Some((weak, true)) }
-}
-
-/// Returns the shape of `a + b`.
-pub(super) fn broadcast(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<Vec<u64>> {
-    let (left, right) = (left?, right?);
-    let (longer, shorter) = if left.len() >= right.len() { (left, right) } else { (right, left) };
-    let offset = longer.len() - shorter.len();
-    let dimensions = longer.iter().enumerate().map(|(position, &own)| {
-        let other = position.checked_sub(offset).and_then(|position| shorter.get(position)).copied();
-        match other {
-            None | Some(1) => Some(own),
-            Some(other) if own == 1 || own == other => Some(other),
-            Some(_) => None,
-        }
-    });
-    dimensions.collect()
-}
-
-/// Returns the value without its dtype, unless that is `bool`: with `jax_enable_x64`, other dtypes may have 64 bits.
-pub(super) fn without_dtype(value: Value) -> Value {
-    match value {
-        Value::Leaf(leaf) => {
-            Value::Leaf(Leaf { dtype: leaf.dtype.filter(|(dtype, _)| *dtype == DType::Bool), ..leaf })
-        }
-        other => other,
-    }
-}
-
-/// Returns the array that has these elements.
-pub(super) fn stacked(elements: &[Value]) -> Leaf {
-    let leaves: Option<Vec<&Leaf>> = elements.iter().map(Value::leaf).collect();
-    let Some(leaves) = leaves else {
-        let nested = elements.iter().all(|element| matches!(element, Value::List(_) | Value::Tuple(_)));
-        let inner: Vec<Leaf> = elements
-            .iter()
-            .filter_map(|element| match element {
-                Value::List(inner) | Value::Tuple(inner) => Some(stacked(inner)),
-                _ => None,
-            })
-            .collect();
-        let inner: Vec<Value> = inner.into_iter().map(Value::Leaf).collect();
-        return if nested { stacked(&inner) } else { Leaf::default() };
-    };
-    let Some(first) = leaves.first() else {
-        return Leaf { dtype: Some((DType::Float32, false)), shape: Some(vec![0]), ..Leaf::default() };
-    };
-    let dtype =
-        leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
-    let shape = first.shape.clone().map(|mut shape| {
-        shape.insert(0, leaves.len() as u64);
-        shape
-    });
-    Leaf {
-        dtype,
-        shape: shape.filter(|_| leaves.iter().all(|leaf| leaf.shape == first.shape)),
-        ..Leaf::default()
-    }
-}
-
-/// Returns the result of a function such as `jnp.sum`, which has this shape.
-pub(super) fn reduction(function: &str, leaf: &Leaf, shape: Option<Vec<u64>>) -> Value {
-    let dtype = match function {
-        "any" | "all" => Some(DType::Bool),
-        "argmax" | "argmin" => Some(DType::Int32),
-        "mean" => Some(match leaf.dtype {
-            Some((dtype, _)) if dtype.is_inexact() => dtype,
-            Some(_) => DType::Float32,
-            None => DType::Inexact,
-        }),
-        "sum" | "prod" => {
-            leaf.dtype.map(|(dtype, _)| if dtype == DType::Bool { DType::Int32 } else { dtype })
-        }
-        _ => leaf.dtype.map(|(dtype, _)| dtype),
-    };
-    Value::array(dtype, false, shape)
-}
-
-pub(super) fn binary(left: &Value, op: Operator, right: &Value) -> Value {
-    let (Some(left), Some(right)) = (left.leaf(), right.leaf()) else {
-        // An operation on an array and an unknown value returns an array of unknown dtype.
-        let array = [left, right].iter().any(|side| side.leaf().is_some());
-        let other = [left, right].iter().all(|side| matches!(side, Value::Unknown | Value::Leaf(_)));
-        let dtype = promote(left.leaf().and_then(|it| it.dtype), right.leaf().and_then(|it| it.dtype));
-        let dtype = dtype.map(|(dtype, _)| dtype).or((op == Operator::Div).then_some(DType::Inexact));
-        return if array && other { Value::array(dtype, false, None) } else { Value::Unknown };
-    };
-    let promoted = promote(left.dtype, right.dtype);
-    let dtype = match op {
-        Operator::Div => promoted
-            .map(|(dtype, weak)| if dtype.is_inexact() { (dtype, weak) } else { (DType::Float32, weak) })
-            .or(Some((DType::Inexact, false))),
-        Operator::Pow | Operator::MatMult | Operator::LShift | Operator::RShift => {
-            promoted.filter(|(dtype, _)| dtype.is_inexact())
-        }
-        _ => promoted.filter(|(dtype, _)| {
-            *dtype != DType::Bool || matches!(op, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
-        }),
-    };
-    let shapes = (left.shape.as_deref(), right.shape.as_deref());
-    let shape = match op {
-        Operator::MatMult => product(shapes.0, shapes.1),
-        _ => broadcast(shapes.0, shapes.1),
-    };
-    Value::Leaf(Leaf { dtype, shape, ..Leaf::default() })
-}
-
-/// Returns the shape of `a @ b`.
-fn product(left: Option<&[u64]>, right: Option<&[u64]>) -> Option<Vec<u64>> {
-    let (left, right) = (left?, right?);
-    let ((inner, rows), (columns, outer)) = (left.split_last()?, right.split_last()?);
-    match (rows.split_last(), outer.split_last()) {
-        (_, None) => (inner == columns).then(|| rows.to_vec()),
-        (None, Some((other, batch))) => {
-            (inner == other).then(|| batch.iter().chain([columns]).copied().collect())
-        }
-        (Some((row, batch)), Some((other, other_batch))) if inner == other => {
-            let mut shape = broadcast(Some(batch), Some(other_batch))?;
-            shape.extend([row, columns]);
-            Some(shape)
-        }
-        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ag_db::Document;
+use ag_index::callbacks::argument;
 use ag_index::reexports;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
@@ -11,6 +12,7 @@ use super::abstract_value::{FunctionValue, Object, Value};
 use super::evaluate::{DEEPEST, Evaluator, is_stub};
 use super::frame::{Environment, Frame};
 use super::function::Function;
+use super::function_transforms::Transform;
 use crate::program::{Bound, ScopeId};
 
 /// A function with the evaluator of its module, and the arguments that are already bound.
@@ -19,6 +21,7 @@ pub(super) struct Callee<'e, 'c, 'a> {
     pub function: Function<'a>,
     bound: Vec<Value>,
     keywords: Keywords,
+    transforms: Vec<Transform>,
 }
 
 /// Values by the names of the parameters to which a call passes them.
@@ -29,7 +32,7 @@ type Definition<'e, 'c, 'a> = (&'e Evaluator<'c, 'a>, Bound<'a>, ScopeId);
 
 impl<'e, 'c, 'a> Callee<'e, 'c, 'a> {
     fn of(evaluator: &'e Evaluator<'c, 'a>, function: Function<'a>) -> Self {
-        Self { evaluator, function, bound: Vec::new(), keywords: Vec::new() }
+        Self { evaluator, function, bound: Vec::new(), keywords: Vec::new(), transforms: Vec::new() }
     }
 
     pub(super) fn name(&self) -> String {
@@ -46,7 +49,29 @@ impl<'e, 'c, 'a> Callee<'e, 'c, 'a> {
     }
 
     fn call_with(&self, arguments: Vec<Value>, keywords: Keywords, depth: usize) -> Value {
-        self.evaluator.call_with(self.function, self.values(arguments, keywords), depth)
+        // A transformation may change the keywords too.
+        let keywords: Keywords = match self.transforms.as_slice() {
+            [] => keywords,
+            _ => keywords.into_iter().map(|(name, _)| (name, Value::Unknown)).collect(),
+        };
+        self.call_transformed(&self.transforms, arguments, &keywords, depth)
+    }
+
+    fn call_transformed(
+        &self,
+        transforms: &[Transform],
+        arguments: Vec<Value>,
+        keywords: &Keywords,
+        depth: usize,
+    ) -> Value {
+        match transforms.split_last() {
+            None => {
+                let values = self.values(arguments, keywords.clone());
+                self.evaluator.call_with(self.function, values, depth)
+            }
+            Some((outermost, others)) => outermost
+                .call(arguments, &|arguments| self.call_transformed(others, arguments, keywords, depth)),
+        }
     }
 
     /// Returns the parameters that receive an argument, with these arguments.
@@ -83,15 +108,15 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                     None => Function::Lambda(lambda()?),
                 };
                 let (bound, keywords) = (function.bound.clone(), function.keywords.clone());
-                Some(Callee { evaluator, function: found, bound, keywords })
+                let transforms = function.transforms.clone();
+                Some(Callee { evaluator, function: found, bound, keywords, transforms })
             }
             Value::Object(object) => {
                 let (evaluator, class) = self.class_of(object)?;
                 match evaluator.member(class, "__call__", 0)? {
                     (owner, Bound::Function(def), _) if owner.returns_as_written(def) => {
                         let bound = vec![value.clone()];
-                        let function = Function::Def(def);
-                        Some(Callee { evaluator: owner, function, bound, keywords: Vec::new() })
+                        Some(Callee { bound, ..Callee::of(owner, Function::Def(def)) })
                     }
                     _ => None,
                 }
@@ -114,8 +139,8 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         Some((evaluator, class))
     }
 
-    /// Returns the receiver of a method: an object whose constructor has received unknown arguments. `None` if another
-    /// class of the file is derived from the class, and may override its methods.
+    /// Returns the receiver of a method: an object whose constructor has received the arguments that all calls of the
+    /// file pass. `None` if another class of the file is derived from the class, and may override its methods.
     pub(super) fn receiver(&self, method: &ast::StmtFunctionDef, depth: usize) -> Option<Value> {
         let is_method = |body: &[ast::Stmt]| {
             body.iter().any(|statement| {
@@ -135,11 +160,46 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             return class.bases().is_empty().then_some(object);
         };
         let Bound::Function(init) = bound else { return None };
-        let mut parameters = init.parameters.iter().map(|parameter| parameter.name().as_str());
-        let receiver = parameters.next()?;
-        let unknown = parameters.map(|name| (name, Value::Unknown));
-        let values = std::iter::once((receiver, object)).chain(unknown).collect();
+        let mut parameters =
+            Function::Def(init).positional().map(|it| it.parameter.name.as_str()).enumerate();
+        let (_, receiver) = parameters.next()?;
+        let passed = parameters.filter_map(|(position, name)| {
+            Some((name, self.passed_to_constructor(class, position - 1, name, depth)?))
+        });
+        let values = std::iter::once((receiver, object)).chain(passed).collect();
         owner.environment_after(init, values, depth + 1)?.get(receiver).cloned()
+    }
+
+    /// Returns what all calls of a class in this file pass for a parameter of its constructor: unknown if they pass
+    /// different values, or if there are none; `None` if they omit it.
+    fn passed_to_constructor(
+        &self,
+        class: &ast::StmtClassDef,
+        position: usize,
+        name: &str,
+        depth: usize,
+    ) -> Option<Value> {
+        let creations =
+            self.program.calls.iter().filter(|site| match self.program.value(site.scope, &site.node.func) {
+                (Bound::Class(created), _) => created.range() == class.range(),
+                _ => false,
+            });
+        let values: Vec<Option<Value>> = creations
+            .map(|site| {
+                let arguments = &site.node.arguments;
+                if arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {
+                    return Some(Value::Unknown);
+                }
+                let passed = argument(site.node, position, name)?;
+                let frame = Frame { evaluator: self, scope: site.scope, depth: depth + 1 };
+                Some(frame.value(passed, &Environment::default()))
+            })
+            .collect();
+        if !values.is_empty() && values.iter().all(Option::is_none) {
+            return None;
+        }
+        let values = values.into_iter().map(|value| value.unwrap_or(Value::Unknown));
+        Some(values.reduce(Value::joined).unwrap_or(Value::Unknown))
     }
 
     /// Returns the definition of an imported name, if exactly one statement of its module binds it.
@@ -195,8 +255,13 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
     /// Returns a function as a value.
     pub(super) fn function_value(&self, range: TextRange) -> Value {
-        let document = self.ctx.document;
-        Value::Function(Arc::new(FunctionValue { document, range, bound: Vec::new(), keywords: Vec::new() }))
+        Value::Function(Arc::new(FunctionValue {
+            document: self.ctx.document,
+            range,
+            bound: Vec::new(),
+            keywords: Vec::new(),
+            transforms: Vec::new(),
+        }))
     }
 }
 
@@ -259,11 +324,15 @@ impl<'a> Frame<'_, '_, 'a> {
             return Value::Unknown;
         }
         let Some(callee) = self.evaluator.callee_of(&bound.remove(0)) else { return Value::Unknown };
+        if !callee.transforms.is_empty() {
+            return Value::Unknown;
+        }
         Value::Function(Arc::new(FunctionValue {
             document: callee.evaluator.ctx.document,
             range: callee.function.range(),
             bound: callee.bound.into_iter().chain(bound).collect(),
             keywords: callee.keywords.into_iter().chain(keywords).collect(),
+            transforms: Vec::new(),
         }))
     }
 
@@ -278,12 +347,7 @@ impl<'a> Frame<'_, '_, 'a> {
         let (owner, Bound::Function(init), _) = evaluator.member(class, "__init__", 0)? else { return None };
         let receiver = init.parameters.posonlyargs.iter().chain(&init.parameters.args).next()?;
         let (positional, keywords) = self.arguments(&call.arguments, environment)?;
-        let callee = Callee {
-            evaluator: owner,
-            function: Function::Def(init),
-            bound: vec![object],
-            keywords: Vec::new(),
-        };
+        let callee = Callee { bound: vec![object], ..Callee::of(owner, Function::Def(init)) };
         let values = callee.values(positional, keywords);
         let after = owner.environment_after(init, values, self.depth + 1)?;
         after.get(receiver.parameter.name.as_str()).cloned()
@@ -315,6 +379,7 @@ impl<'a> Frame<'_, '_, 'a> {
                     range: def.range(),
                     bound: vec![receiver],
                     keywords: Vec::new(),
+                    transforms: Vec::new(),
                 }))
             }
             Some((owner, Bound::Value(value), scope)) => {

@@ -79,6 +79,10 @@ const ARRAY_ATTRIBUTES: [&str; 10] = [
     "unsafe_buffer_pointer",
 ];
 
+/// The attributes and methods that Python numbers have and no JAX array has.
+const NUMBER_ATTRIBUTES: [&str; 6] =
+    ["as_integer_ratio", "bit_count", "bit_length", "hex", "is_integer", "to_bytes"];
+
 /// The attributes in the list above that objects of other classes have as well.
 const SHARED_ATTRIBUTES: [&str; 6] = ["committed", "delete", "device", "devices", "sharding", "traceback"];
 
@@ -169,6 +173,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         Expr::Attribute(attribute) if attribute.ctx.is_load() => {
             let name = attribute.attr.as_str();
             let only_of_array = ARRAY_ATTRIBUTES.contains(&name)
+                || NUMBER_ATTRIBUTES.contains(&name)
                 || SHARED_ATTRIBUTES.contains(&name) && is_certainly_array(ctx, &attribute.value);
             (only_of_array && is_tensor(ctx, &attribute.value))
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))

@@ -132,6 +132,7 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
         caller: &str,
         body: &dyn Fn(Value) -> Value,
     ) -> Option<Fault<'a>> {
+        let init = init.without_integers();
         let init = init.promoted(&body(init.clone()));
         let Some((given, returned)) = init.difference(&body(init.clone())) else {
             let numbered = init.numbered(&mut 0);
@@ -154,7 +155,7 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
         if let Some(fault) = self.arity(&function, at, 2, caller) {
             return Some(fault);
         }
-        let init = self.value(1, "init");
+        let init = self.value(1, "init").without_integers();
         let xs = match argument(self.call, 2, "xs") {
             None | Some(Expr::NoneLiteral(_)) => Value::None,
             Some(_) => self.value(2, "xs").slice(),
@@ -188,7 +189,7 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
 
     fn while_loop(&self) -> Option<Fault<'a>> {
         let caller = "lax.while_loop";
-        let init = self.value(2, "init_val");
+        let init = self.value(2, "init_val").without_integers();
         if let Some((test, at)) = self.function(0, "cond_fun") {
             if let Some(fault) = self.arity(&test, at, 1, caller) {
                 return Some(fault);
@@ -294,6 +295,6 @@ impl<'e, 'c, 'a> Call<'e, 'c, 'a> {
 fn branch_operand(value: &Value) -> Value {
     match value {
         Value::Other => Value::Unknown,
-        other => other.clone(),
+        other => other.without_integers(),
     }
 }

@@ -12,6 +12,7 @@ use super::super::FileContext;
 use super::abstract_value::Value;
 use super::frame::{Environment, Frame};
 use super::function::Function;
+use super::function_transforms::{Axes, Transform};
 use super::may_use_64_bits;
 use super::modules::Modules;
 use crate::effects::MUTATORS;
@@ -46,6 +47,8 @@ struct CallSite<'a> {
     scope: ScopeId,
     /// Whether it passes an object for the first parameter: `self.step(x)`.
     bound: bool,
+    /// The axes over which `jax.vmap` maps the arguments, starting with the outermost `vmap`.
+    axes: Vec<Axes>,
 }
 
 pub(super) struct Evaluator<'c, 'a> {
@@ -230,6 +233,12 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             let value = default.map_or(Value::Unknown, |it| frame.value(it, &Environment::default()));
             environment.insert(parameter.name().as_str(), value);
         }
+        if let Function::Method(def) = function
+            && let Some(first) = def.parameters.posonlyargs.iter().chain(&def.parameters.args).next()
+            && let Some(receiver) = self.receiver(def, depth + 1)
+        {
+            environment.insert(first.parameter.name.as_str(), receiver);
+        }
         environment.extend(self.given(function, depth));
         environment.extend(values);
         Some((Frame { evaluator: self, scope, depth }, environment))
@@ -276,11 +285,16 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
     fn passed(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Option<Value> {
         let range = self.program.range(owner);
-        let (def, _) = self.program.functions.iter().find(|(def, _)| def.range() == range)?;
-        let mut positional = Function::Def(def).positional().enumerate();
+        let def = self.program.functions.iter().find(|(def, _)| def.range() == range).map(|(def, _)| *def);
+        let lambda = || self.program.lambdas.iter().find(|lambda| lambda.range() == range);
+        let function = match def {
+            Some(def) => Function::Def(def),
+            None => Function::Lambda(lambda()?),
+        };
+        let mut positional = function.positional().enumerate();
         let (position, parameter) = positional.find(|(_, it)| it.parameter.name.range() == parameter)?;
         if position == 0
-            && let Some(receiver) = self.receiver(def, depth)
+            && let Some(receiver) = def.and_then(|def| self.receiver(def, depth))
         {
             return Some(receiver);
         }
@@ -288,20 +302,23 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         let calls = self.calls.get_or_init(|| self.calls_of_functions());
         let sites = calls.resolved.get(&range)?;
         let is_method = sites.iter().any(|site| site.bound);
-        if sites.len() > 4 || is_method && calls.unresolved.contains(def.name.as_str()) {
+        let is_called_elsewhere = |def: &ast::StmtFunctionDef| calls.unresolved.contains(def.name.as_str());
+        if sites.len() > 4 || is_method && def.is_some_and(is_called_elsewhere) {
             return None;
         }
-        let values = sites.iter().map(|CallSite { call, scope, bound }| {
+        let values = sites.iter().map(|CallSite { call, scope, bound, axes }| {
             let arguments = &call.arguments;
             let Some(position) = position.checked_sub(usize::from(*bound)) else { return Value::Unknown };
             if arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {
                 return Value::Unknown;
             }
-            let Some(passed) = argument(call, position, name) else { return Value::Unknown };
             let frame = Frame { evaluator: self, scope: *scope, depth: depth + 1 };
-            frame.value(passed, &Environment::default())
+            let default = || parameter.default.as_deref().filter(|default| default.is_literal_expr());
+            let Some(passed) = argument(call, position, name).or_else(default) else { return Value::Unknown };
+            let value = frame.value(passed, &Environment::default());
+            axes.iter().fold(value, |value, axes| axes.mapped(position, &value))
         });
-        values.reduce(|one, other| if one == other { one } else { Value::Unknown })
+        values.reduce(Value::joined)
     }
 
     /// Returns whether the function uses a parameter in a way that only arrays and numbers support: `jnp.sum(x)`,
@@ -362,17 +379,24 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         let mut calls = Calls::default();
         for site in &self.program.calls {
             let (call, scope) = (site.node, site.scope);
+            let mut axes = Vec::new();
             let function = match &*call.func {
-                Expr::Name(_) | Expr::Call(_) | Expr::Attribute(_) => self.function(scope, &call.func),
+                Expr::Name(_) | Expr::Call(_) | Expr::Attribute(_) => {
+                    self.inside_transforms(scope, &call.func, &mut axes)
+                }
                 _ => None,
             };
             match (function, &*call.func) {
                 // `f(x)`, `jax.jit(f)(x)`
-                (Some(Function::Def(def)), Expr::Name(_) | Expr::Call(_)) => {
-                    calls.resolved.entry(def.range()).or_default().push(CallSite {
+                (
+                    Some(function @ (Function::Def(_) | Function::Lambda(_))),
+                    Expr::Name(_) | Expr::Call(_),
+                ) => {
+                    calls.resolved.entry(function.range()).or_default().push(CallSite {
                         call,
                         scope,
                         bound: false,
+                        axes,
                     });
                 }
                 // `self.step(x)`, `trainer.step(x)`, `jax.jit(trainer.step)(x)`
@@ -381,6 +405,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
                         call,
                         scope,
                         bound: true,
+                        axes,
                     });
                 }
                 (_, Expr::Attribute(attribute)) => {
@@ -390,6 +415,26 @@ impl<'c, 'a> Evaluator<'c, 'a> {
             }
         }
         calls
+    }
+
+    /// Returns the function inside transformations that call it with the same arguments, or with mapped ones:
+    /// `jax.vmap(jax.grad(f), in_axes=(None, 0))`. Adds the axes of `vmap`, starting with the outermost.
+    fn inside_transforms(
+        &self,
+        scope: ScopeId,
+        expression: &'a Expr,
+        axes: &mut Vec<Axes>,
+    ) -> Option<Function<'a>> {
+        if let (Bound::Value(Expr::Call(made)), owner) = self.program.value(scope, expression)
+            && let Some(name) = self.ctx.resolve(&made.func)
+            && let Some(transform) = Transform::of_call(&name, made)
+        {
+            if let Transform::Vmap(mapped) = transform {
+                axes.push(mapped);
+            }
+            return self.inside_transforms(owner, made.arguments.args.first()?, axes);
+        }
+        self.function(scope, expression)
     }
 
     /// Returns the value of an expression in a scope.

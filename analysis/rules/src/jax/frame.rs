@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use ag_syntax::blocks;
-use ag_syntax::expressions::natural;
 use ruff_python_ast::visitor::source_order::SourceOrderVisitor;
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::abstract_value::{DType, Leaf, Value, binary, without_dtype};
+use super::abstract_value::{DType, Leaf, Value};
+use super::array_operations::{binary, without_dtype};
 use super::changes::Changes;
 use super::evaluate::{DEEPEST, Evaluator};
 use super::function::Function;
+use super::function_transforms::Transform;
 use crate::program::{Bound, ScopeId};
 
 pub(super) type Environment<'a> = FxHashMap<&'a str, Value>;
@@ -107,11 +108,13 @@ impl<'a> Frame<'_, '_, 'a> {
             Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) => Value::Other,
             Expr::Lambda(lambda) => self.evaluator.function_value(lambda.range()),
             Expr::BooleanLiteral(_) => Value::array(Some(DType::Bool), false, Some(Vec::new())),
-            Expr::NumberLiteral(literal) => Value::number(match literal.value {
-                ast::Number::Int(_) => DType::Int32,
-                ast::Number::Float(_) => DType::Float32,
-                ast::Number::Complex { .. } => DType::Complex64,
-            }),
+            Expr::NumberLiteral(literal) => match &literal.value {
+                ast::Number::Int(integer) => {
+                    integer.as_i64().map_or(Value::number(DType::Int32), Value::integer)
+                }
+                ast::Number::Float(_) => Value::number(DType::Float32),
+                ast::Number::Complex { .. } => Value::number(DType::Complex64),
+            },
             Expr::Tuple(tuple) => {
                 self.elements(&tuple.elts, environment).map_or(Value::Unknown, Value::Tuple)
             }
@@ -135,10 +138,11 @@ impl<'a> Frame<'_, '_, 'a> {
             Expr::UnaryOp(operation) => {
                 let operand = self.value(&operation.operand, environment);
                 match (operation.op, operand) {
-                    (
-                        ast::UnaryOp::USub | ast::UnaryOp::UAdd | ast::UnaryOp::Invert,
-                        value @ Value::Leaf(_),
-                    ) => value,
+                    (ast::UnaryOp::USub, Value::Leaf(leaf)) => {
+                        Value::Leaf(Leaf { integer: leaf.integer.and_then(i64::checked_neg), ..leaf })
+                    }
+                    (ast::UnaryOp::UAdd, value @ Value::Leaf(_)) => value,
+                    (ast::UnaryOp::Invert, Value::Leaf(leaf)) => Value::Leaf(Leaf { integer: None, ..leaf }),
                     _ => Value::Unknown,
                 }
             }
@@ -157,8 +161,7 @@ impl<'a> Frame<'_, '_, 'a> {
             }
             Expr::If(conditional) => {
                 let body = self.value(&conditional.body, environment);
-                let orelse = self.value(&conditional.orelse, environment);
-                if body == orelse { body } else { Value::Unknown }
+                body.joined(self.value(&conditional.orelse, environment))
             }
             Expr::Subscript(subscript) => self.item(subscript, environment),
             Expr::Attribute(attribute) => {
@@ -173,7 +176,17 @@ impl<'a> Frame<'_, '_, 'a> {
                         let shape = shape.map(|shape| shape.into_iter().rev().collect());
                         Value::Leaf(Leaf { shape, extent: None, ..leaf })
                     }
-                    (Value::Leaf(_), "size" | "ndim") => Value::number(DType::Int32),
+                    (Value::Leaf(leaf), "shape") => {
+                        leaf.shape.map_or(Value::Unknown, |shape| Value::shape(&shape))
+                    }
+                    (Value::Leaf(leaf), "size" | "ndim") => {
+                        let integer = leaf.shape.map(|shape| match attribute.attr.as_str() {
+                            "ndim" => shape.len() as u64,
+                            _ => shape.iter().product(),
+                        });
+                        let integer = integer.and_then(|integer| i64::try_from(integer).ok());
+                        integer.map_or(Value::number(DType::Int32), Value::integer)
+                    }
                     (Value::Record(record), name) => record.field(name).cloned().unwrap_or(Value::Unknown),
                     (Value::Object(object), name) => self.attribute_of(&object, name),
                     _ => match self.evaluator.ctx.resolve(expression).as_deref() {
@@ -191,9 +204,20 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
+    /// Returns the values of the elements of a tuple or list, or of positional arguments; `None` if a starred element
+    /// has an unknown length.
     pub(super) fn elements(&self, elements: &'a [Expr], environment: &Environment<'a>) -> Option<Vec<Value>> {
-        (!elements.iter().any(Expr::is_starred_expr))
-            .then(|| elements.iter().map(|element| self.value(element, environment)).collect())
+        let mut values = Vec::with_capacity(elements.len());
+        for element in elements {
+            match element {
+                Expr::Starred(starred) => match self.value(&starred.value, environment) {
+                    Value::Tuple(inner) | Value::List(inner) => values.extend(inner),
+                    _ => return None,
+                },
+                element => values.push(self.value(element, environment)),
+            }
+        }
+        Some(values)
     }
 
     /// Returns the value of a name that is bound outside the function.
@@ -226,39 +250,14 @@ impl<'a> Frame<'_, '_, 'a> {
         }
     }
 
-    fn item(&self, subscript: &'a ast::ExprSubscript, environment: &Environment<'a>) -> Value {
-        let value = self.value(&subscript.value, environment);
-        let position = natural(&subscript.slice).and_then(|position| usize::try_from(position).ok());
-        if let Some(elements) = value.elements() {
-            let element = position.and_then(|position| elements.get(position).copied());
-            return element.cloned().unwrap_or(Value::Unknown);
-        }
-        match value {
-            Value::Dict(items) => {
-                let key = subscript.slice.as_string_literal_expr().map(|key| key.value.to_str());
-                let item = items.into_iter().find(|(name, _)| Some(name.as_str()) == key);
-                item.map_or(Value::Unknown, |(_, value)| value)
-            }
-            Value::Leaf(leaf) if let Expr::Slice(slice) = &*subscript.slice => {
-                let shape = leaf.shape.and_then(|shape| sliced(&shape, slice));
-                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
-                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
-            }
-            Value::Leaf(leaf) => {
-                let shape = leaf.shape.filter(|shape| position.is_some() && !shape.is_empty());
-                let shape = shape.map(|shape| shape[1..].to_vec());
-                let strong = leaf.dtype.map(|(dtype, _)| (dtype, false));
-                Value::Leaf(Leaf { dtype: strong, shape, ..Leaf::default() })
-            }
-            _ => Value::Unknown,
-        }
-    }
-
     fn call(&self, call: &'a ast::ExprCall, environment: &Environment<'a>) -> Value {
         let ctx = self.evaluator.ctx;
         if let Some(name) = ctx.resolve(&call.func) {
             if name == "functools.partial" {
                 return self.partial(call, environment);
+            }
+            if let Some(transform) = Transform::of_call(&name, call) {
+                return self.transformed(transform, call, environment);
             }
             let is_of_function =
                 call.func.as_name_expr().is_some_and(|it| environment.contains_key(it.id.as_str()));
@@ -275,7 +274,12 @@ impl<'a> Frame<'_, '_, 'a> {
         if let Expr::Attribute(method) = &*call.func {
             return self.method(method, call, environment);
         }
-        // `jax.grad(loss)(params)` has the structure of the parameters.
+        if call.func.is_call_expr()
+            && let function @ Value::Function(_) = self.value(&call.func, environment)
+        {
+            return self.apply(&function, &call.arguments, environment);
+        }
+        // `jax.grad(loss)(params)` has the structure of the parameters, also if `loss` is unknown.
         if let Expr::Call(made) = &*call.func
             && ctx.resolve(&made.func).is_some_and(|name| name == "jax.grad")
             && made.arguments.args.len() == 1
@@ -297,7 +301,15 @@ impl<'a> Frame<'_, '_, 'a> {
             }
             Some(_) => self.apply(&self.outer(name), &call.arguments, environment),
             None => match name.id.as_str() {
-                "len" | "int" => Value::number(DType::Int32),
+                "len" => {
+                    let argument = call.arguments.args.first();
+                    let length = argument.and_then(|it| self.value(it, environment).length());
+                    length.map_or(Value::number(DType::Int32), Value::integer)
+                }
+                "int" => match call.arguments.args.first().map(|it| self.value(it, environment)) {
+                    Some(value @ Value::Leaf(Leaf { integer: Some(_), .. })) => value,
+                    _ => Value::number(DType::Int32),
+                },
                 "float" => Value::number(DType::Float32),
                 "str" | "repr" => Value::Other,
                 "abs" => call.arguments.args.first().map_or(Value::Unknown, |it| self.value(it, environment)),
@@ -324,18 +336,6 @@ impl<'a> Frame<'_, '_, 'a> {
         }
         self.evaluator.call_with(function, values, self.depth + 1)
     }
-}
-
-/// Returns the shape of `x[start:stop]` with literal bounds that are not negative.
-fn sliced(shape: &[u64], slice: &ast::ExprSlice) -> Option<Vec<u64>> {
-    let (first, rest) = shape.split_first()?;
-    let bound = |bound: Option<&Expr>, default: u64| match bound {
-        None => Some(default),
-        Some(bound) => natural(bound).map(|bound| bound.min(*first)),
-    };
-    let (start, stop) = (bound(slice.lower.as_deref(), 0)?, bound(slice.upper.as_deref(), *first)?);
-    let length = slice.step.is_none().then(|| stop.saturating_sub(start))?;
-    Some(std::iter::once(length).chain(rest.iter().copied()).collect())
 }
 
 fn bind<'a>(target: &'a Expr, value: &Value, environment: &mut Environment<'a>) {

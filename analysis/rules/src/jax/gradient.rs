@@ -7,10 +7,12 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
+use super::function_transforms::Axes;
 use super::modules::Modules;
 use super::reverse_mode;
 use super::transformed::{self, Transformed, is_false};
 use super::{Fault, is_of_interest};
+use crate::program::Bound;
 use crate::sources::Contexts;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;
@@ -69,6 +71,7 @@ fn check(ctx: &FileContext) {
     let evaluator = Evaluator::in_project(ctx, program, &modules);
     let mut reported = Vec::new();
     for transformed in transformed::all(ctx, program) {
+        let (transformed, axes) = inside_vmap(ctx, transformed);
         let name = transformed.name.as_str();
         if !matches!(name, "grad" | "value_and_grad" | "jacfwd" | "jacrev" | "hessian")
             || reported.contains(&transformed.made.range())
@@ -76,14 +79,32 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let call = transformed.applied.map_or(transformed.made, |(call, _)| call);
-        if let Some(fault) = fault(&evaluator, &transformed) {
+        if let Some(fault) = fault(&evaluator, &transformed, axes.as_ref()) {
             reported.push(transformed.made.range());
             fault.report(ctx, &JAX_GRADIENT, call, "here");
         }
     }
 }
 
-fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
+/// Returns the transformation inside `jax.vmap(jax.grad(f), in_axes)(x)` as if the call passed the mapped arguments to
+/// it, with the axes.
+fn inside_vmap<'a>(ctx: &FileContext<'a>, outer: Transformed<'a>) -> (Transformed<'a>, Option<Axes>) {
+    if outer.name == "vmap"
+        && let Some(function) = outer.function()
+        && let (Bound::Value(Expr::Call(made)), scope) = ctx.program().value(outer.scope, function)
+        && let Some(name) = transformed::name(ctx, made)
+    {
+        let axes = Axes::of_call(outer.made);
+        return (Transformed { name, made, scope, applied: outer.applied }, Some(axes));
+    }
+    (outer, None)
+}
+
+fn fault<'a>(
+    evaluator: &Evaluator<'_, 'a>,
+    transformed: &Transformed<'a>,
+    axes: Option<&Axes>,
+) -> Option<Fault<'a>> {
     let at = transformed.function()?;
     let function = evaluator.function(transformed.scope, at);
     let argnums = argument(transformed.made, 1, "argnums");
@@ -111,7 +132,13 @@ fn fault<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Op
     let holomorphic = transformed.sets("holomorphic");
     let values: Vec<Value> = match (arguments, transformed.applied) {
         (Some(arguments), Some((_, scope))) => {
-            arguments.iter().map(|argument| evaluator.value(scope, argument)).collect()
+            let values = arguments.iter().map(|argument| evaluator.value(scope, argument).without_integers());
+            match axes {
+                None => values.collect(),
+                Some(axes) => {
+                    values.enumerate().map(|(position, value)| axes.mapped(position, &value)).collect()
+                }
+            }
         }
         _ => Vec::new(),
     };

@@ -2,6 +2,7 @@
 //! hashable.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::may_use_64_bits;
@@ -49,7 +50,8 @@ pub(super) fn of<'a>(
             return def.decorator_list.is_empty().then(|| Kind::untraceable("a function")).flatten();
         }
         Bound::Class(_) => return Kind::untraceable("a class"),
-        Bound::Count | Bound::Import | Bound::Other => return None,
+        Bound::Other => return of_default(ctx, program, scope, value, depth),
+        Bound::Count | Bound::Import => return None,
     };
     let inner = |value: &'a Expr| of(ctx, program, scope, value, depth + 1);
     let with_elements = |noun: &str, elements: &mut dyn Iterator<Item = &'a Expr>, hashable: bool| {
@@ -117,6 +119,23 @@ pub(super) fn of<'a>(
         }
         _ => None,
     }
+}
+
+/// Returns the kind of a parameter's default, if that is a string or an object: `def train(w, options=Options())`.
+fn of_default<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    value: &'a Expr,
+    depth: usize,
+) -> Option<Kind> {
+    let name = value.as_name_expr()?;
+    let (binding, owner) = program.binding(scope, &name.id, name.range.start())?;
+    let range = program.range(owner);
+    let (def, around) = program.functions.iter().find(|(def, _)| def.range() == range)?;
+    let parameter = def.parameters.iter().find(|parameter| parameter.name().range() == binding.range)?;
+    let default = parameter.default().filter(|it| it.is_call_expr() || it.is_string_literal_expr())?;
+    of(ctx, program, *around, default, depth + 1).filter(|kind| !kind.traceable)
 }
 
 /// Returns whether a NumPy array may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns such an array

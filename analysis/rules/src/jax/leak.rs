@@ -76,7 +76,9 @@ fn check(ctx: &FunctionContext) {
                 Expr::Name(_) | Expr::Attribute(_) => target,
                 _ => continue,
             };
-            let is_leaked = is_traced(ctx, value) && !is_python(ctx, target);
+            // `self.count += x` adds a traced value, whatever the declared type of `self.count` is.
+            let is_leaked =
+                is_traced(ctx, value) && (statement.is_aug_assign_stmt() || !is_python(ctx, target));
             if outlives(ctx, destination, target.is_subscript_expr()) && is_leaked {
                 report(ctx, target, value, destination);
             }

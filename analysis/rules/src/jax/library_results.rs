@@ -2,9 +2,11 @@
 
 use ruff_python_ast::{self as ast, Expr, Operator};
 
-use super::abstract_value::{DType, Extent, Leaf, Value, binary, broadcast, promote, reduction, stacked};
+use super::abstract_value::{DType, Extent, Leaf, Value};
+use super::array_operations::{binary, broadcast, promote, reduction, stacked};
 use super::frame::{Environment, Frame};
 use super::kinds;
+use super::shape_functions::{self, ArrayCall, concatenated};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{integer, natural, sequence};
 
@@ -52,10 +54,15 @@ impl<'a> Frame<'_, '_, 'a> {
                 reduction(method.attr.as_str(), &leaf, reduced(call, 0, &leaf))
             }
             "copy" if whole => Value::Leaf(leaf),
-            "reshape" | "ravel" | "flatten" | "squeeze" | "transpose" => {
-                Value::Leaf(Leaf { shape: None, extent: None, ..leaf })
+            "dot" => match call.arguments.args.first() {
+                Some(other) => shape_functions::dot(&Value::Leaf(leaf), &self.value(other, environment)),
+                None => Value::Unknown,
+            },
+            function => {
+                let array = Leaf { integer: None, ..leaf };
+                let call = ArrayCall { frame: self, call, environment, skipped: 0, array };
+                call.result(function).unwrap_or(Value::Unknown)
             }
-            _ => Value::Unknown,
         }
     }
 
@@ -99,7 +106,8 @@ impl<'a> Frame<'_, '_, 'a> {
             ("jax.numpy" | "numpy", "array" | "asarray") => library_call.array(),
             (
                 "jax.numpy" | "numpy",
-                "float16" | "float32" | "float64" | "bfloat16" | "int32" | "int64" | "bool_" | "complex64",
+                "float16" | "float32" | "float64" | "bfloat16" | "int8" | "uint8" | "int32" | "int64"
+                | "bool_" | "complex64",
             ) => library_call.converted(function),
             ("jax.numpy", "arange") => library_call.arange(),
             ("jax.numpy", "linspace") => Value::array(None, false, None),
@@ -119,6 +127,25 @@ impl<'a> Frame<'_, '_, 'a> {
             ("jax.numpy", "add" | "multiply" | "subtract" | "maximum" | "minimum") => {
                 library_call.binary((0, "x1"), (1, "x2"))
             }
+            ("jax.numpy", "dot") => match (library_call.value(0, "a"), library_call.value(1, "b")) {
+                (Some(left), Some(right)) => shape_functions::dot(&left, &right),
+                _ => Value::Unknown,
+            },
+            ("jax.numpy", "outer") => match (library_call.value(0, "a"), library_call.value(1, "b")) {
+                (Some(left), Some(right)) => shape_functions::outer(&left, &right),
+                _ => Value::Unknown,
+            },
+            ("jax.numpy", "einsum") => {
+                let operands = call.arguments.args.get(1..).unwrap_or_default();
+                let operands: Vec<Value> = operands.iter().map(|it| self.value(it, environment)).collect();
+                match call.arguments.args.first() {
+                    Some(Expr::StringLiteral(subscripts)) => {
+                        shape_functions::einsum(subscripts.value.to_str(), &operands)
+                    }
+                    _ => Value::array(None, false, None),
+                }
+            }
+            ("jax.numpy", "stack") => library_call.stack(),
             ("jax.numpy", "matmul") => match (library_call.value(0, "a"), library_call.value(1, "b")) {
                 (Some(left), Some(right)) => binary(&left, Operator::MatMult, &right),
                 _ => Value::Unknown,
@@ -130,11 +157,13 @@ impl<'a> Frame<'_, '_, 'a> {
             }
             ("jax.numpy", "pad") => library_call.pad(),
             ("jax.numpy", "append") => library_call.append(),
-            ("jax.numpy", "concatenate" | "hstack" | "vstack") => library_call.concatenate(),
+            ("jax.numpy", "concatenate" | "hstack" | "vstack") => {
+                library_call.concatenate(function == "concatenate")
+            }
             ("jax.tree", "map") | ("jax.tree_util" | "jax", "tree_map")
                 if call.arguments.keywords.is_empty() =>
             {
-                library_call.value(1, "tree").map_or(Value::Unknown, |tree| tree.structure())
+                self.mapped_tree(call, environment)
             }
             ("dataclasses", "replace") if call.arguments.args.len() == 1 => {
                 match library_call.value(0, "obj") {
@@ -155,9 +184,6 @@ impl<'a> Frame<'_, '_, 'a> {
                 let shape = library_call.value(1, "b").and_then(|value| value.leaf()?.shape.clone());
                 Value::array(Some(DType::Inexact), false, shape)
             }
-            ("jax.nn", "one_hot") => {
-                Value::Leaf(Leaf { dtype: library_call.dtype(2, FLOAT), ..Leaf::default() })
-            }
             ("jax.random", "randint") => library_call.filled(1, 4, Some((DType::Int32, false))),
             ("jax.random", "normal" | "uniform") => match library_call.argument(1, "shape") {
                 Some(_) => library_call.filled(1, 2, FLOAT),
@@ -167,24 +193,29 @@ impl<'a> Frame<'_, '_, 'a> {
                     ..Leaf::default()
                 }),
             },
+            ("jax.numpy" | "jax.nn" | "jax.numpy.linalg" | "jax.scipy.special" | "jax.lax", _) => {
+                let first = library_call.first_or_unknown();
+                let array = Leaf { integer: None, ..first };
+                let array_call = ArrayCall { frame: self, call, environment, skipped: 1, array };
+                let array = || kinds::makes_array(name).then(|| Value::array(None, false, None));
+                array_call.result(function).or_else(array).unwrap_or(Value::Unknown)
+            }
             _ if kinds::makes_array(name) => Value::array(None, false, None),
             _ => Value::Unknown,
         }
     }
 
-    /// Returns the shape that literals give: `3`, `(2, 3)`, `()`.
-    fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
-        match expression {
-            Expr::Attribute(attribute) if attribute.attr.as_str() == "shape" => {
-                self.value(&attribute.value, environment).leaf()?.shape.clone()
-            }
-            other => sequence(other).unwrap_or(std::slice::from_ref(other)).iter().map(natural).collect(),
+    /// Returns the shape that an argument gives: `3`, `(2, 3)`, `()`, `x.shape`.
+    pub(super) fn shape(&self, expression: &'a Expr, environment: &Environment<'a>) -> Option<Vec<u64>> {
+        match self.value(expression, environment) {
+            Value::Tuple(sizes) | Value::List(sizes) => sizes.iter().map(Value::size).collect(),
+            size => Some(vec![size.size()?]),
         }
     }
 }
 
 /// Returns the shape of the result of `x.sum(axis)` or `jnp.sum(x, axis)`. `position` is that of the axis.
-fn reduced(call: &ast::ExprCall, position: usize, leaf: &Leaf) -> Option<Vec<u64>> {
+pub(super) fn reduced(call: &ast::ExprCall, position: usize, leaf: &Leaf) -> Option<Vec<u64>> {
     let arguments = &call.arguments;
     let is_known = |keyword: &ast::Keyword| {
         keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "axis" | "keepdims" | "dtype"))
@@ -236,8 +267,29 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
     /// Returns the first argument, if it is an array.
     fn first(&self) -> Option<Leaf> {
         match self.value(0, "a").or_else(|| self.value(0, "x")) {
-            Some(Value::Leaf(leaf)) => Some(leaf),
+            Some(Value::Leaf(leaf)) => Some(Leaf { integer: None, ..leaf }),
             _ => None,
+        }
+    }
+
+    /// Returns the first argument as an array.
+    fn first_or_unknown(&self) -> Leaf {
+        let first = self.call.arguments.args.first().map(|it| self.frame.value(it, self.environment));
+        match first {
+            Some(Value::Leaf(leaf)) => leaf,
+            _ => Leaf::default(),
+        }
+    }
+
+    /// `jnp.stack([x, y], axis)`
+    fn stack(&self) -> Value {
+        let axis = match self.argument(1, "axis") {
+            None => Some(0),
+            Some(axis) => integer(axis),
+        };
+        match self.value(0, "arrays") {
+            Some(Value::List(parts) | Value::Tuple(parts)) => shape_functions::stack(&parts, axis),
+            _ => Value::array(None, false, None),
         }
     }
 
@@ -266,7 +318,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
 
     /// `jnp.eye(n)`, `jnp.eye(n, m)`
     fn square(&self, dtype: usize) -> Value {
-        let size = |argument: Option<&Expr>| argument.and_then(natural);
+        let size = |argument: Option<&'a Expr>| self.frame.value(argument?, self.environment).size();
         let rows = size(self.argument(0, "N").or_else(|| self.argument(0, "n")));
         let columns = match self.argument(1, "M").filter(|it| dtype > 1 && !it.is_none_literal_expr()) {
             Some(columns) => size(Some(columns)),
@@ -318,7 +370,7 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         let dtypes = bounds.iter().map(|bound| self.frame.value(bound, self.environment).leaf()?.dtype);
         let dtype = dtypes.reduce(promote).flatten().map(|(dtype, _)| (dtype, false));
         let length = match bounds {
-            [stop] => natural(stop).or_else(|| whole(stop)),
+            [stop] => self.frame.value(stop, self.environment).size().or_else(|| whole(stop)),
             _ => None,
         };
         Value::Leaf(Leaf {
@@ -394,11 +446,11 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
         let flat = |leaf: &Leaf| leaf.shape.as_ref().map(|shape| shape.iter().product::<u64>());
         let length = flat(&left).zip(flat(&right)).map(|(left, right)| vec![left + right]);
         let shape = length.filter(|_| self.has_arguments(2));
-        Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape, extent })
+        Value::Leaf(Leaf { dtype: promote(left.dtype, right.dtype), shape, extent, ..Leaf::default() })
     }
 
-    /// Returns the result of `jnp.concatenate([x, y])`. The shape is known if all arrays have one dimension.
-    fn concatenate(&self) -> Value {
+    /// `jnp.concatenate([x, y], axis)`
+    fn concatenate(&self, joins_along_axis: bool) -> Value {
         let Some(Value::List(parts) | Value::Tuple(parts)) = self.value(0, "arrays") else {
             return Value::array(None, false, None);
         };
@@ -408,16 +460,12 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             return Value::Leaf(Leaf { extent, ..Leaf::default() });
         };
         let dtype = leaves.iter().map(|leaf| leaf.dtype).reduce(promote).flatten();
-        let lengths = leaves.iter().map(|leaf| match leaf.shape.as_deref() {
-            Some([length]) => Some(*length),
-            _ => None,
-        });
-        let length: Option<u64> = lengths.sum();
-        Value::Leaf(Leaf {
-            dtype,
-            shape: length.filter(|_| self.has_arguments(1)).map(|length| vec![length]),
-            extent,
-        })
+        let axis = match self.argument(1, "axis") {
+            None => Some(0),
+            Some(axis) => integer(axis),
+        };
+        let shape = axis.filter(|_| joins_along_axis).and_then(|axis| concatenated(&leaves, axis));
+        Value::Leaf(Leaf { dtype, shape, extent, ..Leaf::default() })
     }
 }
 

@@ -101,7 +101,7 @@ fn innermost<'a>(
 }
 
 /// Returns the name of the called transformation, without `jax.`.
-fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
+pub(super) fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
     let name = ctx.resolve(&call.func)?;
     let name = name.strip_prefix("jax.")?;
     TRANSFORMATIONS.contains(&name).then(|| name.to_owned())

@@ -91,8 +91,9 @@ struct Helper<'a> {
     arguments: Vec<Argument<'a>>,
 }
 
-/// Checks a function that is called with symbolic tensors, up to the first statement that is not plain. Plain
-/// statements are assignments, expressions, `return`, and `for` loops that contain only plain statements.
+/// Checks a function that is called with symbolic tensors, up to the first statement that is not plain. If that is an
+/// `if`, its test is checked too. Plain statements are assignments, expressions, `return`, and `for` loops that contain
+/// only plain statements.
 fn helper<'a>(
     ctx: &FileContext<'a>,
     def: &'a ast::StmtFunctionDef,
@@ -113,9 +114,14 @@ fn helper<'a>(
         .collect();
     let others: Vec<&str> = parameters.iter().filter(|name| !symbolic.contains(name)).copied().collect();
     let plain = def.body.iter().take_while(|statement| is_plain(statement));
+    let next = def.body.iter().find(|statement| !is_plain(statement));
     let tensors = KerasTensors::of_scope(ctx, &def.body, &others, &symbolic);
     let mut uses = Uses { ctx, scope: own, tensors, helpers: Vec::new() };
     plain.for_each(|statement| uses.visit_stmt(statement));
+    if let Some(Stmt::If(node)) = next {
+        uses.test(&node.test);
+        uses.visit_expr(&node.test);
+    }
     helpers.append(&mut uses.helpers);
 }
 

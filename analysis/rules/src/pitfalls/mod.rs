@@ -21,6 +21,7 @@ pub(super) mod keras_symbolic;
 mod keras_tensors;
 pub(super) mod keras_training;
 pub(super) mod leaked_tensor;
+mod number_attributes;
 mod object_state;
 pub(super) mod operand_dtype;
 pub(super) mod optimizer_argument;

@@ -20,13 +20,15 @@ declare_rule! {
     ///
     /// - attributes of `self` with a Python value that a staged function both updates (`self.n += 1`,
     ///   `self.on = not self.on`) and tests
-    /// - Python numbers that outlive the call and that a staged function increments: an attribute of an object, an item
-    ///   of a dictionary, a global
+    /// - Python numbers that outlive the call and that a staged function updates from their own value: an attribute of
+    ///   an object, an item of a dictionary, a global
     /// - attributes of `self` that a method increments and compares, if each trace calls the method
+    /// - such updates, and flags such as `self.warm = True`, in a staged branch or loop
     ///
     /// ## Why is this bad?
     /// The update and the test happen while the function is traced. The graph contains only the branch that was taken
-    /// then; later calls neither update the value nor evaluate the condition again.
+    /// then; later calls neither update the value nor evaluate the condition again. In a staged branch or loop, the
+    /// update leaves a symbolic Tensor in the attribute, which later traces and Python code cannot use.
     ///
     /// A counter whose name shows that it counts traces, such as `trace_count`, is not reported.
     ///
@@ -84,8 +86,16 @@ fn check(ctx: &FunctionContext) {
                 tested_state(ctx, target);
             }
         }
-        if let Stmt::AugAssign(assign) = statement {
-            counter(ctx, assign);
+        match statement {
+            Stmt::AugAssign(assign) => counter(ctx, &assign.target, &assign.value),
+            Stmt::Assign(ast::StmtAssign { targets, value, .. }) => match targets.as_slice() {
+                [target] if is_update(target, value) => counter(ctx, target, value),
+                [target @ Expr::Attribute(attribute)] if value.is_literal_expr() => {
+                    flag(ctx, target, attribute)
+                }
+                _ => {}
+            },
+            _ => {}
         }
     }
 }
@@ -108,17 +118,20 @@ fn tested_state(ctx: &FunctionContext, target: &Expr) {
     .emit();
 }
 
-/// Reports increments such as `state.steps += 1`, `counts["calls"] += 1`, or `calls += 1` for a global, in a function
-/// that is called repeatedly.
-fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
-    let target = assign.target.as_ref();
+/// Reports updates such as `state.steps += 1`, `self.rate = self.rate * 0.9`, `counts["calls"] += 1`, or `calls += 1`
+/// for a global, in a function that is called repeatedly. `value` is the number that is added, or the new value.
+fn counter(ctx: &FunctionContext, target: &Expr, value: &Expr) {
+    let is_staged = ctx.staged_region(target.range()).is_some();
     let is_called = match ctx.root() {
         Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
         // A variable of the module outlives the trace, no matter which function changes it.
         None if ctx.creates_objects() => false,
-        None => root_of(target).is_some_and(|root| ctx.is_module_variable(root)) || is_kept(ctx, target),
+        None => {
+            let is_of_module = root_of(target).is_some_and(|root| ctx.is_module_variable(root));
+            is_of_module || is_kept(ctx, target) && (is_staged || is_compared(ctx, target))
+        }
     };
-    if !is_called || ctx.staged_region(target.range()).is_some() || counts_traces(ctx.text(target)) {
+    if !is_called || counts_traces(ctx.text(target)) {
         return;
     }
     let is_number = |expression: &Expr| {
@@ -126,38 +139,68 @@ fn counter(ctx: &FunctionContext, assign: &ast::StmtAugAssign) {
         let is_one = |known: &Alternative| matches!(known, Alternative::Int(_) | Alternative::Float);
         !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_one)
     };
-    if !is_number(&assign.value) || !is_number(target) {
-        return;
-    }
-    let Some(root) = root_of(target) else { return };
+    let Some(root) = root_of(target).filter(|_| is_number(value) && is_number(target)) else { return };
     let outlives = match target {
         Expr::Name(_) => ctx.flow.scope().is_declared_outer(root),
         _ => ctx.parameter(root).is_some() || !ctx.flow.scope().is_local(root),
     };
     let name = QName::from_expr(target).filter(|name| !name.is_simple());
-    if !outlives || is_computed(ctx, target) || name.is_some_and(|name| tested(ctx, &name).is_some()) {
+    if !outlives || is_computed(ctx, target) {
         return;
     }
+    if is_staged {
+        report_staged(ctx, target, "number");
+    } else if name.is_none_or(|name| tested(ctx, &name).is_none()) {
+        let text = ctx.text(target);
+        let message = format!(
+            "`{text}` is a Python number: it changes only while the function is traced, not in each call"
+        );
+        ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
+    }
+}
+
+/// Reports `self.warm = True` in a staged branch or loop, if the attribute keeps its value from one trace to the next.
+fn flag(ctx: &FunctionContext, target: &Expr, attribute: &ast::ExprAttribute) {
+    let is_kept = match ctx.root() {
+        Some(RootKind::Function) => {
+            ctx.is_receiver(&attribute.value) && object_state::outlives_trace(ctx, &attribute.attr)
+        }
+        _ => is_kept(ctx, target),
+    };
+    if is_kept && ctx.staged_region(target.range()).is_some() {
+        report_staged(ctx, target, "value");
+    }
+}
+
+/// Reports an update in a staged branch or loop. AutoGraph makes the attribute a result of the branch, and does not
+/// store globals.
+fn report_staged(ctx: &FunctionContext, target: &Expr, what: &str) {
     let text = ctx.text(target);
-    let message = format!(
-        "`{text}` is a Python number: it changes only while the function is traced, not in each call"
-    );
+    let message = match target {
+        Expr::Name(_) => format!("`{text}` is a global Python {what}: its update in staged code is lost"),
+        _ => format!(
+            "`{text}` is a Python {what}: its update in staged code leaves a symbolic Tensor in its place"
+        ),
+    };
     ctx.report(&PYTHON_COUNTER, target.range(), message).help("make it a `tf.Variable`").emit();
 }
 
-/// Returns whether a target is an attribute of `self` that outlives the trace, in a method that every trace calls and
-/// that also compares the attribute: `self.count += 1`, then `return self.count >= self.every`.
+/// Returns whether a target is an attribute of `self` that outlives the trace, in a method that every trace calls.
 fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
-    let Expr::Attribute(attribute) = target else { return false };
+    target.as_attribute_expr().is_some_and(|attribute| {
+        ctx.is_receiver(&attribute.value)
+            && root_calls::in_every_trace(ctx).is_some()
+            && object_state::outlives_trace(ctx, &attribute.attr)
+    })
+}
+
+/// Returns whether the function compares the target: `self.count += 1`, then `return self.count >= self.every`.
+fn is_compared(ctx: &FunctionContext, target: &Expr) -> bool {
     let name = QName::from_expr(target);
-    let is_compared = |expression: &&Expr| {
-        let is_read = |part: &Expr| QName::from_expr(part) == name;
-        expression.is_compare_expr() && any_over_expr(expression, &is_read)
-    };
-    ctx.is_receiver(&attribute.value)
-        && root_calls::in_every_trace(ctx).is_some()
-        && ctx.expressions().iter().any(is_compared)
-        && object_state::outlives_trace(ctx, &attribute.attr)
+    let is_read = |part: &Expr| QName::from_expr(part) == name;
+    ctx.expressions()
+        .into_iter()
+        .any(|expression| expression.is_compare_expr() && any_over_expr(expression, &is_read))
 }
 
 /// Returns whether the counter is in an object that the function computes from its arguments. The counter then belongs

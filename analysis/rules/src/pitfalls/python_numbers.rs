@@ -13,7 +13,9 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::FxHashSet;
 
 use super::bindings::Bindings;
+use super::number_attributes::NumberAttributes;
 use crate::FileContext;
+use crate::program::ScopeId;
 use ag_syntax::expressions::natural;
 
 /// The number of traces at which TensorFlow starts to warn.
@@ -25,6 +27,9 @@ const MAX_DEPTH: usize = 16;
 /// The Python numbers of a scope.
 pub(super) struct Numbers<'c, 'a> {
     ctx: &'c FileContext<'a>,
+    attributes: &'c NumberAttributes<'c, 'a>,
+    /// The function whose body is the scope, or the module.
+    scope: ScopeId,
     /// The names that are bound only to numbers.
     names: FxHashSet<&'a str>,
     /// The functions of the file that compute a number from numbers.
@@ -37,6 +42,8 @@ impl<'c, 'a> Numbers<'c, 'a> {
     /// Returns the numbers of a function body or module.
     pub(super) fn of_scope(
         ctx: &'c FileContext<'a>,
+        attributes: &'c NumberAttributes<'c, 'a>,
+        scope: ScopeId,
         body: &'a [Stmt],
         parameters: Option<&'a ast::Parameters>,
     ) -> Self {
@@ -65,7 +72,8 @@ impl<'c, 'a> Numbers<'c, 'a> {
         }
         let names = bindings.values.keys().copied().chain(counters);
         let names = names.filter(|name| !bindings.others.contains(name)).collect();
-        let mut numbers = Self { ctx, names, arithmetic: arithmetic_functions(ctx), changing: Vec::new() };
+        let arithmetic = arithmetic_functions(ctx);
+        let mut numbers = Self { ctx, attributes, scope, names, arithmetic, changing: Vec::new() };
         // A name is a number only if all its values are.
         loop {
             let is_no_number = |name: &&&'a str| {
@@ -111,18 +119,20 @@ impl<'c, 'a> Numbers<'c, 'a> {
     }
 
     /// Returns whether an expression is a number that differs in each iteration of an enclosing loop.
-    pub(super) fn changes(&self, expression: &Expr) -> bool {
+    pub(super) fn changes(&self, expression: &'a Expr) -> bool {
         self.is_number(expression, 0) && self.mentions(expression, None)
     }
 
-    fn is_number(&self, expression: &Expr, depth: usize) -> bool {
+    fn is_number(&self, expression: &'a Expr, depth: usize) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
-        let is_number = |expression: &Expr| self.is_number(expression, depth + 1);
+        let is_number = |expression: &'a Expr| self.is_number(expression, depth + 1);
         match expression {
             Expr::NumberLiteral(_) => true,
-            Expr::Attribute(_) => is_constant(self.ctx, expression),
+            Expr::Attribute(attribute) => {
+                is_constant(self.ctx, expression) || self.attributes.contains(self.scope, attribute)
+            }
             Expr::Name(name) => {
                 self.names.contains(name.id.as_str()) || self.changing.contains(&name.id.as_str())
             }
@@ -140,6 +150,7 @@ impl<'c, 'a> Numbers<'c, 'a> {
                     }
                     _ => false,
                 };
+                let is_function = is_function || self.attributes.is_arithmetic(self.scope, &call.func);
                 is_function && !arguments.is_empty() && arguments.args.iter().chain(keywords).all(is_number)
             }
             _ => false,
@@ -219,7 +230,7 @@ fn bounds(body: &[Stmt]) -> FxHashSet<&str> {
 }
 
 /// `int`, `float`
-fn is_number_type(annotation: &Expr) -> bool {
+pub(super) fn is_number_type(annotation: &Expr) -> bool {
     annotation.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "int" | "float"))
 }
 
@@ -235,31 +246,37 @@ fn is_constant(ctx: &FileContext, expression: &Expr) -> bool {
 fn arithmetic_functions<'a>(ctx: &FileContext<'a>) -> FxHashSet<&'a str> {
     let is_arithmetic = |def: &&ast::StmtFunctionDef| {
         let mut names: Vec<&str> = def.parameters.iter().map(|p| p.name().as_str()).collect();
-        returns_arithmetic(ctx, &def.body, &mut names) == Some(true)
+        returns_arithmetic(ctx, &def.body, &mut names, &|_| false) == Some(true)
     };
     let functions = ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
     functions.filter(is_arithmetic).map(|def| def.name.as_str()).collect()
 }
 
-/// Returns whether a block returns arithmetic on `names`; `None` if it may do anything else than compute and compare
-/// numbers. Names that it binds to arithmetic are added.
-fn returns_arithmetic<'a>(ctx: &FileContext, body: &'a [Stmt], names: &mut Vec<&'a str>) -> Option<bool> {
+/// Returns whether a block returns arithmetic on `names` and on the attributes that are numbers; `None` if it may do
+/// anything else than compute and compare numbers. Names that it binds to arithmetic are added.
+pub(super) fn returns_arithmetic<'a>(
+    ctx: &FileContext,
+    body: &'a [Stmt],
+    names: &mut Vec<&'a str>,
+    is_number: &dyn Fn(&ast::ExprAttribute) -> bool,
+) -> Option<bool> {
     let mut returns = false;
     for statement in body {
         match statement {
             Stmt::Return(node) => {
-                returns = of_names(ctx, node.value.as_deref()?, names, 0).then_some(true)?;
+                returns = of_names(ctx, node.value.as_deref()?, names, is_number, 0).then_some(true)?;
             }
             Stmt::Assign(ast::StmtAssign { targets, value, .. }) => {
-                let ([Expr::Name(target)], true) = (&**targets, of_names(ctx, value, names, 0)) else {
+                let ([Expr::Name(target)], true) = (&**targets, of_names(ctx, value, names, is_number, 0))
+                else {
                     return None;
                 };
                 names.push(target.id.as_str());
             }
             Stmt::If(node) => {
-                returns |= returns_arithmetic(ctx, &node.body, names)?;
+                returns |= returns_arithmetic(ctx, &node.body, names, is_number)?;
                 for clause in &node.elif_else_clauses {
-                    returns |= returns_arithmetic(ctx, &clause.body, names)?;
+                    returns |= returns_arithmetic(ctx, &clause.body, names, is_number)?;
                 }
             }
             _ if is_text(statement) => {}
@@ -274,11 +291,17 @@ fn is_text(statement: &Stmt) -> bool {
 }
 
 /// Returns whether an expression is arithmetic on numbers and these names.
-fn of_names(ctx: &FileContext, value: &Expr, names: &[&str], depth: usize) -> bool {
-    let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, depth + 1);
+fn of_names(
+    ctx: &FileContext,
+    value: &Expr,
+    names: &[&str],
+    is_number: &dyn Fn(&ast::ExprAttribute) -> bool,
+    depth: usize,
+) -> bool {
+    let inner = |value: &Expr| depth < MAX_DEPTH && of_names(ctx, value, names, is_number, depth + 1);
     match value {
         Expr::NumberLiteral(_) => true,
-        Expr::Attribute(_) => is_constant(ctx, value),
+        Expr::Attribute(attribute) => is_constant(ctx, value) || is_number(attribute),
         Expr::Name(name) => names.contains(&name.id.as_str()),
         Expr::UnaryOp(operation) => inner(&operation.operand),
         Expr::BinOp(operation) => inner(&operation.left) && inner(&operation.right),

@@ -4,11 +4,13 @@ use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
+use super::number_attributes::NumberAttributes;
 use super::python_numbers::Numbers;
 use super::staged_names::StagedNames;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
+use crate::program::ScopeId;
 use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
@@ -73,13 +75,16 @@ fn check(ctx: &FileContext) {
     }
     let staged = StagedNames::of(ctx);
     if !staged.is_empty() {
-        let scope = Scope { body: ctx.parsed.suite(), parameters: None };
-        Loops { ctx, staged: &staged, scope, numbers: None, class: None }.visit_body(ctx.parsed.suite());
+        let attributes = NumberAttributes::of(ctx);
+        let scope = Scope { id: ctx.program().module(), body: ctx.parsed.suite(), parameters: None };
+        Loops { ctx, staged: &staged, attributes: &attributes, scope, numbers: None, class: None }
+            .visit_body(ctx.parsed.suite());
     }
 }
 
 /// The body of a function or of the module.
 struct Scope<'a> {
+    id: ScopeId,
     body: &'a [Stmt],
     parameters: Option<&'a ast::Parameters>,
 }
@@ -87,6 +92,7 @@ struct Scope<'a> {
 struct Loops<'c, 'a> {
     ctx: &'c FileContext<'a>,
     staged: &'c StagedNames<'a>,
+    attributes: &'c NumberAttributes<'c, 'a>,
     scope: Scope<'a>,
     /// Which names of the scope are numbers, and change in the enclosing loops; `None` before the first loop of the
     /// scope.
@@ -99,8 +105,9 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
         match statement {
             // Inside a staged function the loop is unrolled, which `unrolled-loop` reports.
             Stmt::FunctionDef(def) => {
-                if declared::staging_decorator(self.ctx, def).is_none() {
-                    let scope = Scope { body: &def.body, parameters: Some(&def.parameters) };
+                let id = self.ctx.program().scope_of(def.range());
+                if let Some(id) = id.filter(|_| declared::staging_decorator(self.ctx, def).is_none()) {
+                    let scope = Scope { id, body: &def.body, parameters: Some(&def.parameters) };
                     let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take());
                     self.visit_body(&def.body);
                     (self.scope, self.numbers) = outer;
@@ -112,9 +119,10 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
                 self.class = outer;
             }
             Stmt::For(_) | Stmt::While(_) => {
-                let (ctx, scope) = (self.ctx, &self.scope);
-                let numbers =
-                    self.numbers.get_or_insert_with(|| Numbers::of_scope(ctx, scope.body, scope.parameters));
+                let (ctx, attributes, scope) = (self.ctx, self.attributes, &self.scope);
+                let numbers = self.numbers.get_or_insert_with(|| {
+                    Numbers::of_scope(ctx, attributes, scope.id, scope.body, scope.parameters)
+                });
                 let before = numbers.enter(statement);
                 source_order::walk_stmt(self, statement);
                 self.numbers.iter_mut().for_each(|numbers| numbers.leave(before));
@@ -131,8 +139,8 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
     }
 }
 
-impl Loops<'_, '_> {
-    fn call(&self, call: &ast::ExprCall) {
+impl<'a> Loops<'_, 'a> {
+    fn call(&self, call: &'a ast::ExprCall) {
         let Some(numbers) = &self.numbers else { return };
         let Some(function) = self.staged.called(&call.func, self.class) else { return };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
