@@ -45,6 +45,16 @@ pub fn declares_attribute(db: &dyn Db, document: Document, name: Name) -> bool {
     })
 }
 
+/// Returns whether a class of the file may have a variable with this name: a line starts with `mask = …` or
+/// `mask: Tensor`.
+#[salsa::tracked(returns(copy))]
+pub fn may_be_class_variable(db: &dyn Db, document: Document, name: Name) -> bool {
+    text(db, document).as_str().lines().any(|line| {
+        let rest = line.trim_start().strip_prefix(name.as_str()).map(str::trim_start);
+        rest.is_some_and(|rest| rest.starts_with(['=', ':']))
+    })
+}
+
 /// Returns whether a file registers a Tensor as a buffer with this name: `self.register_buffer("mask", mask)`.
 #[salsa::tracked(returns(copy))]
 pub fn registers_buffer(db: &dyn Db, document: Document, name: Name) -> bool {

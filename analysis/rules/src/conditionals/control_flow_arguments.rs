@@ -126,9 +126,15 @@ fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     let Expr::Lambda(lambda) = function else {
         return Some(Value::of_syntax(only_return(local_def(ctx, function)?)?));
     };
-    let callee = lambda.body.as_call_expr().and_then(|call| ctx.callee(call));
-    Some(match callee {
-        Some(callee) => Value::of_syntax(only_return(callee.def())?),
+    let call = lambda.body.as_call_expr();
+    Some(match call.and_then(|call| ctx.callee(call)) {
+        Some(callee) => {
+            let returned = only_return(callee.def())?;
+            match call.and_then(|call| ctx.callee_context(call)) {
+                Some((inner, _)) => Value::of_expression(&inner, only_return(inner.def())?),
+                None => Value::of_syntax(returned),
+            }
+        }
         None => Value::of_expression(ctx, &lambda.body),
     })
 }

@@ -20,4 +20,5 @@ mod shapes;
 pub(super) mod static_shape_guard;
 pub(super) mod try_over_staged;
 pub(super) mod undefined_branch;
+mod undefined_part;
 mod values;

@@ -3,10 +3,12 @@
 use ruff_text_size::{TextRange, TextSize};
 
 use super::branches::{condition, framework};
+use super::undefined_part::{self, Part};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_flow::{BlockVariable, Def, DefKind, Definedness, Role, StmtId};
+use ag_index::dialect::Dialect;
 use ag_index::facts::{Alternative, Binding};
 use ag_staging::construct::{Construct, ConstructKind};
 use ag_syntax::edits;
@@ -14,7 +16,8 @@ use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
-    /// Finds names that a staged `if` binds in only one of its branches and that are used after it.
+    /// Finds names that a staged `if` binds in only one of its branches and that are used after it, and items of
+    /// dictionaries and attributes of `self` that only one branch creates.
     ///
     /// ## Why is this bad?
     /// A staged `if` becomes one operation of the graph, and every name that it binds becomes an output of that
@@ -80,6 +83,19 @@ fn check(ctx: &FunctionContext) {
                 report(ctx, construct, stmt, variable, missing);
                 reported.push((variable.name.clone(), construct.range));
             }
+        }
+    }
+    if ctx.dialect() == Dialect::Tensorflow {
+        for Part { construct, name, at } in undefined_part::of(ctx) {
+            let condition = condition(ctx, construct);
+            let message = format!(
+                "`{name}` is created only when {condition} holds; TensorFlow requires a value in both branches"
+            );
+            ctx.report(&UNDEFINED_BRANCH, construct.head(), message)
+                .why(construct.why.clone())
+                .label(ctx.span(at), format!("`{name}` is created here"))
+                .help(format!("assign `{name}` before the `if` or in the other branch"))
+                .emit();
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Tracers where Python needs a number: `int()`, `.item()`, `range()`, an index of a list, `math`.
 
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::super::comparisons;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
 use super::{snippet, value_severity};
+use ag_db::diagnostic::Severity;
 use ag_index::facts::{Alternative, Fact};
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -115,6 +117,9 @@ const SERIALIZING: [&str; 6] = [
     "torch.from_dlpack",
 ];
 
+/// The methods of loggers that format a text.
+const LOGGING: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
+
 const FORMAT: &str = "the format specification";
 const LOOK_UP: &str = "look values up in an array, `jnp.array(values)[i]`; tracers have no hash";
 const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
@@ -133,8 +138,10 @@ fn check(ctx: &FunctionContext) {
         if is_created_before_tracing(ctx, value) {
             continue;
         }
+        // A logger catches the error, and prints it.
+        let highest = if logs(expression) { Severity::Warning } else { Severity::Error };
         ctx.report(&JAX_CONCRETIZE, expression, message)
-            .severity(value_severity(ctx, value))
+            .severity(value_severity(ctx, value).min(highest))
             .why(ctx.why(value))
             .help(help)
             .emit();
@@ -192,6 +199,12 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             Some(("the key of a dictionary".to_owned(), value, LOOK_UP))
         }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
+        // `"%.3f" % x`, `"%s: %d" % (name, n)`
+        Expr::BinOp(operation) if operation.op == Operator::Mod && has_number(&operation.left) => {
+            let values = sequence(&operation.right).unwrap_or(std::slice::from_ref(&operation.right));
+            let value = values.iter().find(|value| is_tensor(ctx, value))?;
+            Some((FORMAT.to_owned(), value, PRINT))
+        }
         _ => None,
     }
 }
@@ -233,9 +246,33 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
         let what = format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value));
         return Some((what, key, LOOK_UP));
     }
+    if LOGGING.contains(&method) && call.arguments.args.first().is_some_and(has_number) {
+        // `log.warning("loss %.3f", loss)`
+        let value = call.arguments.args.iter().skip(1).find(|value| is_tensor(ctx, value))?;
+        return Some((FORMAT.to_owned(), value, PRINT));
+    }
     let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
     let value = call.arguments.args.first()?;
     (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
+}
+
+fn logs(expression: &Expr) -> bool {
+    let method = expression.as_call_expr().and_then(|call| call.func.as_attribute_expr());
+    method.is_some_and(|method| LOGGING.contains(&method.attr.as_str()))
+}
+
+/// Returns whether a text has a conversion that needs a number, such as `%d` or `%.3f`, and no other kind: which value
+/// each of several conversions takes is not followed.
+fn has_number(text: &Expr) -> bool {
+    let Some(text) = text.as_string_literal_expr().map(|text| text.value.to_str().replace("%%", "")) else {
+        return false;
+    };
+    let mut conversions = text.split('%').skip(1).map(|rest| {
+        let is_flag = |it: char| it.is_ascii_digit() || matches!(it, '.' | '+' | '-' | ' ' | '#');
+        rest.trim_start_matches(is_flag).chars().next()
+    });
+    let is_number = |it: Option<char>| it.is_some_and(|it| "diouxXeEfFgG".contains(it));
+    conversions.clone().next().is_some() && conversions.all(is_number)
 }
 
 /// Finds an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.

@@ -9,6 +9,7 @@ use super::may_use_64_bits;
 use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
 use ag_syntax::expressions::natural;
+use ag_syntax::statements;
 
 /// A kind of value that JAX cannot trace, or that is not hashable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +83,9 @@ pub(super) fn of<'a>(
         Expr::Dict(dict) => {
             with_elements("a dictionary", &mut dict.items.iter().map(|item| &item.value), false)
         }
-        Expr::ListComp(_) => Kind::container("a list"),
+        Expr::ListComp(comprehension) => {
+            with_elements("a list", &mut std::iter::once(&*comprehension.elt), false)
+        }
         Expr::DictComp(_) => Kind::container("a dictionary"),
         Expr::Subscript(subscript) => {
             let (bound, _) = program.value(scope, &subscript.value);
@@ -191,6 +194,7 @@ fn of_call<'a>(
     let name = call.func.as_name_expr()?;
     match program.lookup(scope, &name.id, name.range.start()) {
         Some((Bound::Class(class), _)) => of_instance(ctx, class),
+        Some((Bound::Function(def), _)) => of_result(ctx, program, def, depth),
         Some(_) => None,
         None => match name.id.as_str() {
             "str" | "repr" => Kind::untraceable("a string"),
@@ -202,6 +206,39 @@ fn of_call<'a>(
             _ => None,
         },
     }
+}
+
+/// Returns the kind of the only result of a function, if JAX cannot trace it. The result may be a list to which the
+/// function appends:
+///
+/// ```python
+/// def layers(sizes):
+///     found = []
+///     for size in sizes:
+///         found.append({"w": jnp.ones(size), "activation": jnp.tanh})
+///     return found
+/// ```
+fn of_result<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    def: &'a ast::StmtFunctionDef,
+    depth: usize,
+) -> Option<Kind> {
+    let scope = program.scope_of(def.range()).filter(|_| !def.is_async && def.decorator_list.is_empty())?;
+    let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
+    let returned = returns.next().filter(|_| returns.next().is_none())?.value.as_deref()?;
+    let untraceable = |value| of(ctx, program, scope, value, depth + 1).filter(|kind| !kind.traceable);
+    untraceable(returned).or_else(|| {
+        let list = &returned.as_name_expr()?.id;
+        let Some(Bound::Value(Expr::List(_))) = program.only_binding(scope, list) else { return None };
+        let appended = program.calls.iter().filter(|site| site.scope == scope).filter_map(|site| {
+            let method = site.node.func.as_attribute_expr().filter(|it| it.attr.as_str() == "append")?;
+            let is_list = method.value.as_name_expr().is_some_and(|name| name.id == *list);
+            is_list.then(|| site.node.arguments.args.first()).flatten()
+        });
+        let kind = appended.filter_map(untraceable).next()?;
+        Some(Kind { noun: format!("a list with {}", kind.noun), traceable: false, hashable: false })
+    })
 }
 
 /// Returns whether a function of JAX or NumPy returns an array.

@@ -87,6 +87,34 @@ impl<'a> FunctionCreations<'_, 'a> {
             .emit();
     }
 
+    /// Returns whether a function of the module creates and returns a `tf.function`:
+    ///
+    /// ```python
+    /// def make_step(model):
+    ///     @tf.function
+    ///     def step(x):
+    ///         return model(x)
+    ///     return step
+    /// ```
+    fn makes_function(&self, function: &Expr) -> bool {
+        let Some(name) = function.as_name_expr() else { return false };
+        let mut makers = self.ctx.parsed.suite().iter().filter_map(Stmt::as_function_def_stmt);
+        let Some(maker) = makers.find(|maker| maker.name.id == name.id) else { return false };
+        let Some((Stmt::Return(returned), before)) = maker.body.split_last() else { return false };
+        let is_staged = |name: &str| {
+            let mut defs = before.iter().filter_map(Stmt::as_function_def_stmt);
+            defs.any(|def| def.name.as_str() == name && declared::staging_decorator(self.ctx, def).is_some())
+        };
+        maker.decorator_list.is_empty()
+            && match returned.value.as_deref() {
+                Some(Expr::Name(name)) => is_staged(&name.id),
+                Some(Expr::Call(call)) => {
+                    declared::is_tf_function(self.ctx, &call.func) && !call.arguments.args.is_empty()
+                }
+                _ => false,
+            }
+    }
+
     /// Returns whether a statement reads a name that changes in each iteration.
     fn changes(&self, node: &'a Stmt) -> bool {
         self.is_exempt(&Names::of_statement(node))
@@ -144,6 +172,11 @@ impl<'a> SourceOrderVisitor<'a> for FunctionCreations<'_, 'a> {
                 if !arguments.is_empty() && !arguments.iter().any(changes) {
                     self.report(call.range());
                 }
+            }
+            Expr::Call(call)
+                if self.makes_function(&call.func) && !self.is_exempt(&Names::of_expression(expression)) =>
+            {
+                self.report(call.range());
             }
             // These calls do not store the function: `staged(x)`, `tf.function(f)(x)`. Any other call may.
             Expr::Call(call) => self.visit_expr(&call.func),

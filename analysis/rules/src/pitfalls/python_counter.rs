@@ -22,7 +22,7 @@ declare_rule! {
     ///   `self.on = not self.on`) and tests
     /// - Python numbers that outlive the call and that a staged function updates from their own value: an attribute of
     ///   an object, an item of a dictionary, a global
-    /// - attributes of `self` that a method increments and compares, if each trace calls the method
+    /// - attributes of `self` that a method increments and computes with, if each trace calls the method
     /// - such updates, and flags such as `self.warm = True`, in a staged branch or loop
     ///
     /// ## Why is this bad?
@@ -121,31 +121,28 @@ fn tested_state(ctx: &FunctionContext, target: &Expr) {
 /// Reports updates such as `state.steps += 1`, `self.rate = self.rate * 0.9`, `counts["calls"] += 1`, or `calls += 1`
 /// for a global, in a function that is called repeatedly. `value` is the number that is added, or the new value.
 fn counter(ctx: &FunctionContext, target: &Expr, value: &Expr) {
-    let is_staged = ctx.staged_region(target.range()).is_some();
-    let is_called = match ctx.root() {
-        Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
-        // A variable of the module outlives the trace, no matter which function changes it.
-        None if ctx.creates_objects() => false,
-        None => {
-            let is_of_module = root_of(target).is_some_and(|root| ctx.is_module_variable(root));
-            is_of_module || is_kept(ctx, target) && (is_staged || is_compared(ctx, target))
-        }
+    let Some(root) = root_of(target) else { return };
+    let outlives = match target {
+        Expr::Name(_) => ctx.flow.scope().is_declared_outer(root),
+        _ => ctx.parameter(root).is_some() || !ctx.flow.scope().is_local(root),
     };
-    if !is_called || counts_traces(ctx.text(target)) {
-        return;
-    }
     let is_number = |expression: &Expr| {
         let fact = ctx.python_fact(expression);
         let is_one = |known: &Alternative| matches!(known, Alternative::Int(_) | Alternative::Float);
         !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_one)
     };
-    let Some(root) = root_of(target).filter(|_| is_number(value) && is_number(target)) else { return };
-    let outlives = match target {
-        Expr::Name(_) => ctx.flow.scope().is_declared_outer(root),
-        _ => ctx.parameter(root).is_some() || !ctx.flow.scope().is_local(root),
+    if !outlives || counts_traces(ctx.text(target)) || !is_number(value) || !is_number(target) {
+        return;
+    }
+    let is_staged = ctx.staged_region(target.range()).is_some();
+    let is_called = match ctx.root() {
+        Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
+        // A variable of the module outlives the trace, no matter which function changes it.
+        None if ctx.creates_objects() => false,
+        None => ctx.is_module_variable(root) || (is_staged || is_used(ctx, target)) && is_kept(ctx, target),
     };
     let name = QName::from_expr(target).filter(|name| !name.is_simple());
-    if !outlives || is_computed(ctx, target) {
+    if !is_called || is_computed(ctx, target) {
         return;
     }
     if is_staged {
@@ -161,13 +158,14 @@ fn counter(ctx: &FunctionContext, target: &Expr, value: &Expr) {
 
 /// Reports `self.warm = True` in a staged branch or loop, if the attribute keeps its value from one trace to the next.
 fn flag(ctx: &FunctionContext, target: &Expr, attribute: &ast::ExprAttribute) {
+    if !ctx.is_receiver(&attribute.value) || ctx.staged_region(target.range()).is_none() {
+        return;
+    }
     let is_kept = match ctx.root() {
-        Some(RootKind::Function) => {
-            ctx.is_receiver(&attribute.value) && object_state::outlives_trace(ctx, &attribute.attr)
-        }
+        Some(RootKind::Function) => object_state::outlives_trace(ctx, &attribute.attr),
         _ => is_kept(ctx, target),
     };
-    if is_kept && ctx.staged_region(target.range()).is_some() {
+    if is_kept {
         report_staged(ctx, target, "value");
     }
 }
@@ -194,13 +192,17 @@ fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
     })
 }
 
-/// Returns whether the function compares the target: `self.count += 1`, then `return self.count >= self.every`.
-fn is_compared(ctx: &FunctionContext, target: &Expr) -> bool {
+/// Returns whether the function computes with the target: `self.count += 1`, then `return self.count >= self.every` or
+/// `x / self.count`.
+fn is_used(ctx: &FunctionContext, target: &Expr) -> bool {
     let name = QName::from_expr(target);
-    let is_read = |part: &Expr| QName::from_expr(part) == name;
-    ctx.expressions()
-        .into_iter()
-        .any(|expression| expression.is_compare_expr() && any_over_expr(expression, &is_read))
+    let is_read = |part: &Expr| {
+        part.as_attribute_expr().is_some_and(|part| part.ctx.is_load()) && QName::from_expr(part) == name
+    };
+    ctx.expressions().into_iter().any(|expression| match expression {
+        Expr::Compare(_) | Expr::BinOp(_) => any_over_expr(expression, &is_read),
+        _ => false,
+    })
 }
 
 /// Returns whether the counter is in an object that the function computes from its arguments. The counter then belongs
