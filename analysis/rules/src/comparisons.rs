@@ -4,7 +4,9 @@
 use ruff_python_ast::{self as ast, Expr};
 
 use crate::FunctionContext;
+use ag_flow::DefKind;
 use ag_index::facts::{Alternative, Fact};
+use ag_syntax::qname::QName;
 
 /// Returns the value for which a method searches a list or tuple, with the name of the method: `x` in
 /// `labels.index(x)`.
@@ -43,4 +45,47 @@ pub(crate) fn is_sequence(fact: &Fact) -> bool {
             if matches!(class.as_str(), "list" | "tuple"))
     };
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_sequence)
+}
+
+/// Returns the Tensor that a function of `heapq` compares with the other elements: `x` in
+/// `heapq.heappush(heap, (x, item))`.
+pub(crate) fn pushed<'a>(
+    ctx: &FunctionContext,
+    call: &'a ast::ExprCall,
+    is_tensor: &dyn Fn(&Expr) -> bool,
+) -> Option<(String, &'a Expr)> {
+    let name = ctx.resolve(&call.func)?;
+    let function = name.strip_prefix("heapq.")?;
+    if !matches!(function, "heappush" | "heappushpop" | "heapreplace") {
+        return None;
+    }
+    let item = match call.arguments.args.get(1)? {
+        Expr::Tuple(tuple) => tuple.elts.first()?,
+        item => item,
+    };
+    is_tensor(item).then(|| (function.to_owned(), item))
+}
+
+/// Returns a Tensor among the elements of a sequence with several elements: `x[i]` for `[x[i] for i in range(n)]`, or
+/// for a variable with this value.
+pub(crate) fn element<'a>(
+    ctx: &FunctionContext<'a>,
+    sequence: &'a Expr,
+    is_tensor: &dyn Fn(&Expr) -> bool,
+) -> Option<&'a Expr> {
+    match sequence {
+        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
+            elts.iter().find(|element| elts.len() > 1 && is_tensor(element))
+        }
+        Expr::ListComp(ast::ExprListComp { elt, .. }) | Expr::Generator(ast::ExprGenerator { elt, .. }) => {
+            is_tensor(elt).then_some(&**elt)
+        }
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range, &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return None };
+            let value = ctx.bound_value(definition).filter(|_| definition.kind == DefKind::Assign)?;
+            (!value.is_name_expr()).then(|| element(ctx, value, is_tensor)).flatten()
+        }
+        _ => None,
+    }
 }

@@ -1,6 +1,7 @@
 //! The scopes of a file: the bindings of its names, and its calls. They are determined from syntax. A name is resolved
 //! only where one binding certainly reaches its use.
 
+use ag_syntax::expressions;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -167,6 +168,25 @@ impl<'a> Program<'a> {
             }
         };
         found.filter(|binding| binding.by == owner).map(|binding| (binding, owner))
+    }
+
+    /// Returns a function with the functions of the module that it calls by name, directly or through others.
+    pub(crate) fn with_helpers(&self, def: &'a ast::StmtFunctionDef) -> Vec<&'a ast::StmtFunctionDef> {
+        let mut reached = vec![def];
+        let mut at = 0;
+        while let Some(caller) = reached.get(at).copied() {
+            at += 1;
+            let called = expressions::of_function(caller).into_iter().filter_map(Expr::as_call_expr);
+            for name in called.filter_map(|call| call.func.as_name_expr()) {
+                let helper = self.functions.iter().find(|(def, around)| {
+                    *around == self.module() && def.name.id == name.id && def.decorator_list.is_empty()
+                });
+                let is_new =
+                    |helper: &&ast::StmtFunctionDef| !reached.iter().any(|it| it.range() == helper.range());
+                reached.extend(helper.map(|(def, _)| *def).filter(is_new));
+            }
+        }
+        reached
     }
 
     /// Returns the method to which `self.name` refers, in a method of the same class; `None` if any code assigns to an

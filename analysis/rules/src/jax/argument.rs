@@ -1,6 +1,6 @@
 //! Arguments that cannot be traced.
 
-use ruff_python_ast::Stmt;
+use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FileContext;
@@ -82,7 +82,7 @@ fn check(ctx: &FileContext) {
     methods(ctx);
 }
 
-/// Reports `@jax.jit` on a method of a class without bases and decorators, because `self` is not a pytree. A class that
+/// Reports `@jax.jit` on a method of a class without bases, which is no more than a dataclass, because `self` is not a pytree. A class that
 /// the file registers as a pytree, or from which it derives other classes, may be a pytree and is not reported. A
 /// function whose first parameter is not called `self` may be called through the class, without an instance:
 /// `Metrics.normalize(x)`.
@@ -95,7 +95,7 @@ fn methods(ctx: &FileContext) {
     for class in classes {
         let is_derived = bases().any(|base| base.as_name_expr().is_some_and(|it| it.id == class.name.id));
         let bare = !is_derived
-            && class.decorator_list.is_empty()
+            && class.decorator_list.iter().all(|decorator| is_dataclass(ctx, &decorator.expression))
             && class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty());
         for method in class.body.iter().filter(|_| bare).filter_map(Stmt::as_function_def_stmt) {
             let [decorator] = method.decorator_list.as_slice() else { continue };
@@ -117,4 +117,10 @@ fn methods(ctx: &FileContext) {
             }
         }
     }
+}
+
+/// `@dataclass`, `@dataclass(frozen=True)`
+fn is_dataclass(ctx: &FileContext, decorator: &Expr) -> bool {
+    let function = decorator.as_call_expr().map_or(decorator, |call| &call.func);
+    ctx.resolve(function).is_some_and(|name| name == "dataclasses.dataclass")
 }

@@ -182,8 +182,12 @@ fn fix(ctx: &FunctionContext, decision: &Decision) -> Option<(&'static str, Edit
 
 /// Returns how an expression implicitly converts a value to bool, and the converted value.
 fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let is_tensor = |value: &Expr| tracing::is_tensor(ctx, value);
     match expression {
         Expr::Call(call) if call.func.is_attribute_expr() => {
+            if let Some((function, value)) = comparisons::pushed(ctx, call, &is_tensor) {
+                return Some((format!("`{function}`"), value));
+            }
             let (method, value) = comparisons::searched(ctx, call)?;
             tracing::is_tensor(ctx, value).then(|| (format!("`.{method}()`"), value))
         }
@@ -197,6 +201,9 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
                 ("any" | "all", [Expr::ListComp(comprehension)]) => &*comprehension.elt,
                 ("max" | "min", [first, second, ..]) if call.arguments.keywords.is_empty() => {
                     [first, second].into_iter().find(|value| tracing::is_tensor(ctx, value))?
+                }
+                ("max" | "min" | "sorted", [values]) if call.arguments.keywords.is_empty() => {
+                    comparisons::element(ctx, values, &is_tensor)?
                 }
                 ("max" | "min" | "sorted", _) => comparisons::key(call)?,
                 _ => return None,

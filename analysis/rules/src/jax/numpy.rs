@@ -244,7 +244,15 @@ fn check_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, subscript: &
         Expr::Tuple(tuple) => tuple.elts.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let Some(index) = parts.iter().find(|part| is_tensor(ctx, part)).filter(|_| is_numpy) else { return };
+    let bounds = |part: &'a Expr| match part {
+        Expr::Slice(slice) => {
+            [&slice.lower, &slice.upper, &slice.step].into_iter().flatten().map(|it| &**it).collect()
+        }
+        part => vec![part],
+    };
+    let Some(index) = parts.iter().flat_map(bounds).find(|part| is_numpy && is_tensor(ctx, part)) else {
+        return;
+    };
     if is_created_before_tracing(ctx, index) {
         return;
     }

@@ -75,7 +75,12 @@ fn check(ctx: &FileContext) {
         let same = |other: &&Call| other.site.scope == call.site.scope && other.name == call.name;
         let later: Vec<TextSize> =
             calls.iter().filter(same).map(|other| other.site.node.range().start()).collect();
-        if let Some(body) = call.jitted.body {
+        let helpers = match call.jitted.body {
+            Some(Body::Function(def)) => program.with_helpers(def),
+            _ => Vec::new(),
+        };
+        let helpers = helpers.into_iter().skip(1).map(Body::Function);
+        for body in call.jitted.body.into_iter().chain(helpers) {
             captured(ctx, program, call.site, body, &call.name, &later, &mut reported);
         }
         for object in &call.objects {

@@ -84,6 +84,15 @@ fn check(ctx: &FunctionContext) {
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
             | Expr::Generator(ast::ExprGenerator { generators, .. }) => {
                 for generator in generators {
+                    // Python evaluates `range` in a comprehension: AutoGraph does not convert it.
+                    let range =
+                        generator.iter.as_call_expr().filter(|it| ctx.builtin(&it.func) == Some("range"));
+                    let mut bounds = range.into_iter().flat_map(|range| &range.arguments.args);
+                    if let Some(bound) = bounds.find(|bound| checker.is_tensor(bound)) {
+                        let what = "a bound of `range` in a comprehension";
+                        checker.report(bound, generator.iter.range(), what, "a Tensor", "`tf.map_fn`");
+                        continue;
+                    }
                     checker.iterates(
                         &generator.iter,
                         generator.iter.range(),
@@ -239,6 +248,11 @@ impl<'a> Checker<'_, 'a> {
         if let Some(key) = comparisons::key_of_dictionary(ctx, call).filter(|key| self.is_tensor(key)) {
             let instead = "`tf.lookup.StaticHashTable`, or `tf.gather`";
             self.report(key, call.range(), "the key of a dictionary", "a Tensor", instead);
+            return;
+        }
+        if let Some((function, tensor)) = comparisons::pushed(ctx, call, &|value| self.is_tensor(value)) {
+            let what = format!("the element that `heapq.{function}` compares");
+            self.report(tensor, call.range(), &what, "a Tensor", "`tf.math.top_k`");
             return;
         }
         let Some((name, (how, instead))) =

@@ -1,14 +1,13 @@
 //! A staged function reads a global number, flag or string that the program reassigns.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
-use crate::declared::Declared;
 use crate::names::Names;
 use ag_syntax::expressions;
 
@@ -76,8 +75,14 @@ fn check(ctx: &FileContext) {
     if changes.found.is_empty() {
         return;
     }
+    let mut seen = FxHashSet::default();
     for function in declared::functions(ctx) {
-        reads(ctx, &function, &changes.found);
+        let name = function.def.name.as_str();
+        for def in ctx.program().with_helpers(function.def) {
+            if seen.insert(def.range()) {
+                reads(ctx, def, name, &changes.found);
+            }
+        }
     }
 }
 
@@ -145,10 +150,10 @@ impl<'a> Changes<'_, 'a> {
     }
 }
 
-/// Reports the first read of each reassigned global.
-fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextRange>) {
-    let mut names = Names::of_body(&function.def.body);
-    let parameters = function.def.parameters.iter().map(|parameter| parameter.name().as_str());
+/// Reports the first read of each reassigned global, in a function that `staged` is or calls.
+fn reads(ctx: &FileContext, def: &ast::StmtFunctionDef, staged: &str, changed: &FxHashMap<&str, TextRange>) {
+    let mut names = Names::of_body(&def.body);
+    let parameters = def.parameters.iter().map(|parameter| parameter.name().as_str());
     names.bound.extend(parameters);
     let mut seen = FxHashSet::default();
     for name in names.read {
@@ -161,7 +166,7 @@ fn reads(ctx: &FileContext, function: &Declared, changed: &FxHashMap<&str, TextR
             name.range(),
             format!(
                 "`{}` becomes a constant of the graph: later assignments do not change the result of `{}`",
-                name.id, function.def.name
+                name.id, staged
             ),
         )
         .label(ctx.span(*change), "assigned here")

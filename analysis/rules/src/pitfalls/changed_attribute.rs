@@ -194,16 +194,20 @@ impl<'a> Blocks<'_, 'a> {
                             value: object,
                         })
                     }
-                    None => reads_attribute(function.def, object, &attribute.attr).then_some(Read {
-                        object: None,
-                        name,
-                        value: object,
-                    }),
+                    None => {
+                        let mut defs = self.ctx.program().with_helpers(function.def).into_iter();
+                        defs.any(|def| reads_attribute(def, object, &attribute.attr)).then_some(Read {
+                            object: None,
+                            name,
+                            value: object,
+                        })
+                    }
                 }
             }
             Expr::Name(global) if is_module && function.class.is_none() => {
                 let global = global.id.as_str();
-                reads_global(function.def, global).then_some(Read { object: None, name, value: "" })
+                let mut defs = self.ctx.program().with_helpers(function.def).into_iter();
+                defs.any(|def| reads_global(def, global)).then_some(Read { object: None, name, value: "" })
             }
             _ => None,
         }
@@ -263,7 +267,7 @@ impl<'a> Blocks<'_, 'a> {
         reached.iter().any(|method| method.range() == def.range())
     }
 
-    fn report(&mut self, target: &Expr, function: &Declared, read: &Read, traced: impl Ranged) {
+    fn report(&mut self, target: &Expr, function: &Declared<'a>, read: &Read, traced: impl Ranged) {
         self.reported.insert(target.range());
         let attribute = target.as_attribute_expr().map_or("", |attribute| attribute.attr.as_str());
         let text = if attribute.is_empty() { self.ctx.text(target) } else { attribute };
@@ -282,10 +286,9 @@ impl<'a> Blocks<'_, 'a> {
             .label(self.ctx.span(traced.range()), label)
             .help(HELP)
             .emit();
-        let Some(range) = first_read(function.def, target).filter(|range| self.reported.insert(*range))
-        else {
-            return;
-        };
+        let mut defs = self.ctx.program().with_helpers(function.def).into_iter();
+        let read = defs.find_map(|def| first_read(def, target));
+        let Some(range) = read.filter(|range| self.reported.insert(*range)) else { return };
         let message = format!(
             "`{}` is a constant of the graph: later assignments do not change it",
             self.ctx.text(range)

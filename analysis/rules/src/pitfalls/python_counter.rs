@@ -10,6 +10,7 @@ use crate::pitfalls::{object_state, root_calls};
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Binding};
+use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::construct::Construct;
 use ag_syntax::qname::QName;
 use ag_syntax::{expressions, statements};
@@ -139,7 +140,7 @@ fn counter(ctx: &FunctionContext, target: &Expr, value: &Expr) {
         Some(root) => matches!(root, RootKind::Function | RootKind::KerasMethod | RootKind::DatasetCallback),
         // A variable of the module outlives the trace, no matter which function changes it.
         None if ctx.creates_objects() => false,
-        None => ctx.is_module_variable(root) || (is_staged || is_used(ctx, target)) && is_kept(ctx, target),
+        None => ctx.is_module_variable(root) || is_kept(ctx, target) && (is_staged || is_used(ctx, target)),
     };
     let name = QName::from_expr(target).filter(|name| !name.is_simple());
     if !is_called || is_computed(ctx, target) {
@@ -192,17 +193,30 @@ fn is_kept(ctx: &FunctionContext, target: &Expr) -> bool {
     })
 }
 
-/// Returns whether the function computes with the target: `self.count += 1`, then `return self.count >= self.every` or
-/// `x / self.count`.
+/// Returns whether a method of the class computes with the attribute: `self.count += 1`, then
+/// `return self.count >= self.every` or `x / self.count`.
 fn is_used(ctx: &FunctionContext, target: &Expr) -> bool {
-    let name = QName::from_expr(target);
+    let Some(attribute) = target.as_attribute_expr() else { return false };
     let is_read = |part: &Expr| {
-        part.as_attribute_expr().is_some_and(|part| part.ctx.is_load()) && QName::from_expr(part) == name
+        part.as_attribute_expr().is_some_and(|part| {
+            part.ctx.is_load() && part.attr.id == attribute.attr.id && part.value.is_name_expr()
+        })
     };
-    ctx.expressions().into_iter().any(|expression| match expression {
-        Expr::Compare(_) | Expr::BinOp(_) => any_over_expr(expression, &is_read),
-        _ => false,
-    })
+    let computes = |def: &ast::StmtFunctionDef| {
+        expressions::of_function(def).into_iter().any(|expression| match expression {
+            Expr::Compare(_) | Expr::BinOp(_) => any_over_expr(expression, &is_read),
+            _ => false,
+        })
+    };
+    let index = file_index(ctx.db, ctx.document);
+    computes(ctx.def())
+        || ctx.class().is_some_and(|class| {
+            class.methods.iter().any(|method| {
+                let path = index.definitions.functions[*method].path.clone();
+                let ast = function_ast(ctx.db, FunctionId::new(ctx.db, ctx.document, path)).as_ref();
+                ast.is_some_and(|ast| computes(ast.def()))
+            })
+        })
 }
 
 /// Returns whether the counter is in an object that the function computes from its arguments. The counter then belongs
