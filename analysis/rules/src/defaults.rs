@@ -90,9 +90,17 @@ pub(super) fn of_constructor_satisfies<'db>(
     let own = constructor.parameters.iter().next().map(|own| &own.name().id);
     let assigned = constructor.body.iter().find_map(|statement| {
         let Stmt::Assign(assign) = statement else { return None };
-        let [Expr::Attribute(target)] = assign.targets.as_slice() else { return None };
-        let is_it = target.attr.id == attribute.attr.id && is_own(&target.value, own);
-        is_it.then_some(&*assign.value)
+        let [target] = assign.targets.as_slice() else { return None };
+        // `self.mode, self.limit = mode, limit`
+        let (targets, values) = match (expressions::sequence(target), expressions::sequence(&assign.value)) {
+            (Some(targets), Some(values)) if targets.len() == values.len() => (targets, values),
+            _ => (std::slice::from_ref(target), std::slice::from_ref(&*assign.value)),
+        };
+        targets.iter().zip(values).find_map(|(target, value)| {
+            let target = target.as_attribute_expr()?;
+            let is_it = target.attr.id == attribute.attr.id && is_own(&target.value, own);
+            is_it.then_some(value)
+        })
     });
     let assigned = assigned.filter(|_| is_own(&attribute.value, receiver));
     if assigned.is_none() {

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
-use super::{outlives, snippet, targets};
+use super::{is_operation, keeps_tracers, outlives, snippet, targets};
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
@@ -144,7 +144,13 @@ fn is_traced(ctx: &FunctionContext, value: &Expr) -> bool {
     let holds_tensors = !fact.unknown
         && matches!(fact.alternatives.as_slice(), [Alternative::Container { staged: true, .. }])
         && (!value.is_name_expr() || is_variadic(ctx, value));
-    holds_tensors || tracing::is_tensor(ctx, value) && tracing::origin(ctx, value) == Origin::Computed
+    // `x + 1` for a parameter of the jitted function: every number is traced there.
+    let is_computed = || match tracing::origin(ctx, value) {
+        Origin::Computed => true,
+        Origin::Assumed => ctx.root().is_some_and(keeps_tracers) && is_operation(value),
+        Origin::Outside => false,
+    };
+    holds_tensors || tracing::is_tensor(ctx, value) && is_computed()
 }
 
 /// Returns whether the value that an assignment unpacks to a target is a Python value: `steps` in `steps, x = 3, x`.
