@@ -15,6 +15,8 @@ use crate::names::Names;
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
 use ag_index::facts::DType;
+use ag_index::index::{FunctionId, file_index, function_ast};
+use ag_syntax::functions::FunctionAst;
 use ag_syntax::qname::QName;
 use ag_syntax::{expressions, statements};
 
@@ -139,12 +141,22 @@ fn value_of(ctx: &FunctionContext, function: &Expr) -> Option<Value> {
     })
 }
 
-/// Returns the local function that an expression names, if it is defined exactly once.
+/// Returns the function of the checked function, or of the module, that an expression names, if it is defined exactly
+/// once.
 fn local_def<'a>(ctx: &FunctionContext<'a>, function: &Expr) -> Option<&'a ast::StmtFunctionDef> {
     let name = function.as_name_expr()?;
     let mut defs = statements::of_function(ctx.def()).into_iter().filter_map(Stmt::as_function_def_stmt);
-    let def = defs.find(|def| def.name.id == name.id)?;
-    defs.all(|other| other.name.id != name.id).then_some(def)
+    match defs.find(|def| def.name.id == name.id) {
+        Some(def) => defs.all(|other| other.name.id != name.id).then_some(def),
+        None if ctx.flow.scope().is_local(&name.id) => None,
+        None => {
+            let definitions = &file_index(ctx.db, ctx.document).definitions.functions;
+            let mut defs = definitions.iter().filter(|def| def.path.qualname == name.id);
+            let def = defs.next().filter(|_| defs.next().is_none())?;
+            let function = FunctionId::new(ctx.db, ctx.document, def.path.clone());
+            function_ast(ctx.db, function).as_ref().map(FunctionAst::def)
+        }
+    }
 }
 
 /// Returns the value of the only `return` of a function.
@@ -260,6 +272,11 @@ fn while_loop(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<String> {
         _ => only_return(local_def(ctx, body)?)?,
     };
     let variables = written_out(ctx, argument(call, 2, "loop_vars")?);
+    let is_one = matches!(results, Expr::BinOp(_) | Expr::UnaryOp(_) | Expr::Compare(_));
+    let before = expressions::sequence(variables).filter(|all| !all.iter().any(Expr::is_starred_expr));
+    if let Some(before) = before.map(<[Expr]>::len).filter(|before| *before > 1 && is_one) {
+        return Some(format!("the loop has {before} variables, but `body` returns 1 value"));
+    }
     let (Expr::Tuple(_) | Expr::List(_), Expr::Tuple(_) | Expr::List(_)) = (variables, results) else {
         return None;
     };

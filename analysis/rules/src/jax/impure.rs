@@ -176,6 +176,14 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
             "use `jax.debug.print(\"{x}\", x=x)`",
         ));
     }
+    if let Some(iterator) = advanced(ctx, call).filter(|_| !at_each_call) {
+        return Some((
+            format!(
+                "`next` runs once, while tracing; the element of `{iterator}` is a constant of the compiled function"
+            ),
+            "call `next` outside the jitted function, and pass the element",
+        ));
+    }
     let name = match ctx.resolve(&call.func) {
         None if draws_from_generator(ctx, call) => return Some(drawn(ctx.text(&*call.func), at_each_call)),
         name => name?,
@@ -193,6 +201,12 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
     let (module, function) = name.rsplit_once('.')?;
     let draws = matches!(module, "random" | "numpy.random") && DRAWS.contains(&function);
     (draws && !seeds_global_generator(ctx, call)).then(|| drawn(&name, at_each_call))
+}
+
+/// Returns the variable of the module that a call such as `next(batches)` advances.
+fn advanced<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<&'a str> {
+    let name = call.arguments.args.first()?.as_name_expr()?.id.as_str();
+    (ctx.builtin(&call.func) == Some("next") && ctx.is_module_variable(name)).then_some(name)
 }
 
 /// Returns the message and help for a call that draws a random number.

@@ -60,7 +60,7 @@ use ag_flow::DefKind;
 use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::RootKind;
 use ag_index::ids::ParameterIndex;
-use ag_index::index::FileIndex;
+use ag_index::index::{FileIndex, FunctionId};
 use ag_staging::queries;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
@@ -327,8 +327,16 @@ fn outlives(ctx: &FunctionContext, destination: &Expr, content: bool) -> bool {
             let of_module = ctx.is_module_variable(&name.id) && ctx.stage.mode == RootKind::JaxJit;
             of_module || starts_trace && !scope.is_local(&name.id)
         }
+        // A function that `make_average()` returned to the module changes a variable of `make_average`.
         Expr::Name(name) => {
-            scope.globals.contains(&name.id) || starts_trace && scope.nonlocals.contains(&name.id)
+            let is_outside = || {
+                starts_trace
+                    || tracing::is_outside_staged_code(
+                        ctx.db,
+                        FunctionId::new(ctx.db, ctx.document, ctx.path.clone()),
+                    )
+            };
+            scope.globals.contains(&name.id) || scope.nonlocals.contains(&name.id) && is_outside()
         }
         Expr::Attribute(attribute) => match (&*attribute.value, ctx.stage.parameters.first()) {
             // `model.last = y`, where `model` is an object of the module, or of a function outside the trace.
