@@ -528,3 +528,31 @@ def effects_outside(path):
 def test_effects_outside(index, tmp_path):
     path = tmp_path / "a.txt"
     assert_falls_back(effects_outside(path)[index], t(1, 2), prepare=lambda: path.write_text(""))
+
+
+def test_distributions_are_staged():
+    @ag.function(fallback="eager")
+    def f(x):
+        q = torch.distributions.Normal(x, x.exp())
+        z = q.rsample((2,))
+        return q.log_prob(z).sum()
+
+    def seeded(function):
+        torch.manual_seed(0)
+        return [function(t(1, 2)) for _ in range(2)]
+
+    assert_equal(seeded(f), seeded(f.python_function))
+    assert not f.fallbacks
+
+
+def test_a_function_whose_argument_holds_values_of_the_graph():
+    def program(x, n):
+        q = torch.distributions.Normal(x * 2, 1.0)
+        return x + described(q, n)
+
+    def described(q, n):
+        return torch.full((n,), float(q.loc.numpy().sum()))
+
+    staged = ag.function(program, fallback="eager")
+    for n in (1, 2, 1, 2, 1):
+        assert_equal(staged(t(1, 2), n), program(t(1, 2), n))

@@ -344,3 +344,31 @@ def test_eager_from_the_environment():
         environment = {**os.environ, "AUTOGRAPH_EAGER": value}
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert run.stdout.strip() == wanted
+
+
+def test_graphs_that_are_never_used_again():
+    @ag.function
+    def f(x, text):
+        return x * len(text)
+
+    found = [f(t(1, 2), "a" * k).tolist() for k in range(20)]
+    assert found == [[k, 2 * k] for k in range(20)]
+    assert traces(f) == 12 and sum(f.fallbacks.values()) == 8
+    f(t(1, 2), "a")
+    f(t(1, 2), "a" * 30)
+    assert traces(f) == 13, "a graph was used again"
+    assert "mul" in f.graph(t(1, 2), "b") and traces(f) == 14
+
+
+def test_runs_that_contradict_assumptions_are_skipped():
+    @ag.function
+    def f(x):
+        return f"{x.argmax().item()}".zfill(3)
+
+    for _ in range(3):
+        assert f(t(1, 0, 0)) == "000"
+    for k in range(100):
+        assert f(t(0, 1 + k, 0)) == "001"
+    (trace,) = f.traces
+    assert trace.runs.failures < 12
+    assert f(t(1, 0, 0)) == "000"

@@ -31,6 +31,7 @@ from ..operators import python_calls
 from ..shadow import check
 from ..tracing import ambient, compilation, differentiable, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
+from ..tracing.backoff import Backoff
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
 from ..trees.classes import occur_in
@@ -379,6 +380,8 @@ class Function(Lookup):
 
     def trace(self, *args, **kwargs):
         """Returns the trace that a call with these arguments runs."""
+        self._newest.clear()  # Python does not run this call
+        self._attempts = Backoff()
         try:
             encoded = self._encoded(args, kwargs)
             found, *_ = self._with_columns(encoded, args, kwargs, self._trace_of_trees)

@@ -82,6 +82,12 @@ class Slot:
         return f"{self.owner.__name__}.{self.name}" if isinstance(self.owner, type) else self.name
 
 
+def _created(kind):
+    """Returns a new object of a class, as `copyreg.__newobj__`. Does not call a `__new__` of the user, which may need
+    arguments or return another object."""
+    return next(base.__new__ for base in kind.__mro__ if not isinstance(base.__new__, types.FunctionType))(kind)
+
+
 class Copies:
     """The copies for one call. `shared` describes the objects that both runs use because they cannot be copied."""
 
@@ -212,6 +218,8 @@ class Copies:
 
     def _rebuilt(self, value, function, args, state=None, items=None, pairs=None, setter=None):
         """Creates the copy of an object from the parts that `__reduce_ex__` returns."""
+        if function is copyreg.__newobj__ and len(args) == 1:
+            function = _created
         result = function(*[self.copy(arg) for arg in args])
         self.memo[id(value)] = result
         if state is not None:
