@@ -353,11 +353,30 @@ def test_graphs_that_are_never_used_again():
 
     found = [f(t(1, 2), "a" * k).tolist() for k in range(20)]
     assert found == [[k, 2 * k] for k in range(20)]
-    assert traces(f) == 12 and sum(f.fallbacks.values()) == 8
-    f(t(1, 2), "a")
-    f(t(1, 2), "a" * 30)
-    assert traces(f) == 13, "a graph was used again"
-    assert "mul" in f.graph(t(1, 2), "b") and traces(f) == 14
+    assert sum(f.fallbacks.values()) == 8 and traces(f) == 12
+    for k in range(100, 400):
+        assert f(t(1, 2), "a" * k).tolist() == [k, 2 * k]
+    assert traces(f) < 8, "graphs that were not used again have been discarded"
+    assert "mul" in f.graph(t(1, 2), "b")
+    for k in range(400):
+        f(t(1, 2), "b" * (k % 2))
+    before = sum(f.fallbacks.values())
+    f(t(1, 2), "b")
+    assert sum(f.fallbacks.values()) == before, "the graph is used again"
+
+
+def test_many_graphs_that_are_used_in_turn():
+    @ag.function
+    def f(x, text):
+        return x * len(text)
+
+    for k in range(400):
+        assert f(t(1, 2), "a" * (k % 20)).tolist() == [k % 20, 2 * (k % 20)]
+    assert traces(f) == 20
+    before = sum(f.fallbacks.values())
+    for k in range(20):
+        f(t(1, 2), "a" * k)
+    assert sum(f.fallbacks.values()) == before
 
 
 def test_runs_that_contradict_assumptions_are_skipped():

@@ -1,18 +1,18 @@
 """Skips attempts that fail again and again: Python runs the calls instead."""
 
-#: After this many consecutive failures, attempts are skipped. Their number doubles with each further failure.
-FAILURES = 3
 #: The number of skipped attempts doubles at most this many times.
 MOST_DOUBLINGS = 10
 
 
 class Backoff:
     """The outcomes of repeated attempts: the numbers of successes and of consecutive failures, and the reason of the last
-    failure."""
+    failure. After `tolerated` consecutive failures, attempts are skipped: first twice `first`, then twice as many after
+    each further failure."""
 
-    __slots__ = ("successes", "failures", "skips", "reason")
+    __slots__ = ("tolerated", "first", "successes", "failures", "skips", "reason")
 
-    def __init__(self):
+    def __init__(self, tolerated=3, first=1):
+        self.tolerated, self.first = tolerated, first
         self.successes = self.failures = self.skips = 0
         self.reason = None
 
@@ -31,6 +31,6 @@ class Backoff:
 
     def failed(self, reason):
         self.reason = reason
-        self.failures = min(self.failures + 1, FAILURES + MOST_DOUBLINGS)
-        if self.failures > FAILURES:
-            self.skips = 1 << (self.failures - FAILURES)
+        self.failures = min(self.failures + 1, self.tolerated + MOST_DOUBLINGS)
+        if self.failures > self.tolerated:
+            self.skips = self.first << (self.failures - self.tolerated)
