@@ -556,3 +556,24 @@ def test_a_function_whose_argument_holds_values_of_the_graph():
     staged = ag.function(program, fallback="eager")
     for n in (1, 2, 1, 2, 1):
         assert_equal(staged(t(1, 2), n), program(t(1, 2), n))
+
+
+@pytest.mark.parametrize("fallback", [None, "eager"])
+def test_calls_of_code_that_is_not_converted_because_it_reads_its_variables(fallback):
+    digest = hashlib.md5()
+
+    @ag.function(fallback=fallback)
+    def f(x):
+        k = 2
+        digest.update(b"x")
+        return x * eval("k + 1")
+
+    expected = hashlib.md5()
+    for _ in range(3):
+        if fallback is None:
+            with pytest.raises(ag.StagingError, match="this calls `update` of a `HASH`"):
+                f(t(1))
+        else:
+            expected.update(b"x")
+            assert_equal(f(t(1)), t(3))
+        assert digest.digest() == expected.digest()

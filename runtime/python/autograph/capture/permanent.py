@@ -127,6 +127,26 @@ def check_call(function, outside):
         refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")
 
 
+@contextlib.contextmanager
+def calls_checked(code, outside):
+    """In this block, checks the method calls that user code in the file of `code` makes, if it is not converted because it
+    reads its own variables (`eval`)."""
+    if not _LOCAL.are_refused or sys.getprofile() is not None:
+        yield
+        return
+
+    def event(frame, name, function):
+        if name == "c_call" and frame.f_code.co_filename == code.co_filename:
+            check_call(function, outside)
+
+    sys.setprofile(event)
+    try:
+        yield
+    finally:
+        if sys.getprofile() is event:
+            sys.setprofile(None)
+
+
 def is_opaque(kind):
     """Returns whether nothing is known about the state of objects of a class."""
     return kind.__hash__ is object.__hash__ and contents.kind_of(kind) is None
