@@ -200,7 +200,7 @@ class Copies:
         elif isinstance(value, io.IOBase):
             raise NotCopied(f"an open file (a `{kind.__name__}`)")
         try:
-            if isinstance(value, torch.nn.Module | torch.optim.Optimizer):  # `__getstate__` omits attributes of both
+            if isinstance(value, torch.nn.Module | torch.optim.Optimizer | torch.amp.GradScaler):  # `__getstate__` omits attributes
                 return self._rebuilt(value, copyreg.__newobj__, (kind,), value.__dict__)
             own = getattr(value, "__deepcopy__", None)
             if own is not None:
