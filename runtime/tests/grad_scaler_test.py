@@ -1,6 +1,5 @@
 """Training steps with `torch.amp.GradScaler` have the same scales, parameters and skipped steps as in eager torch."""
 
-import copy
 
 import pytest
 import torch

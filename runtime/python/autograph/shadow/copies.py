@@ -82,6 +82,10 @@ class Slot:
         return f"{self.owner.__name__}.{self.name}" if isinstance(self.owner, type) else self.name
 
 
+#: The classes whose `__getstate__` omits or changes attributes.
+_WITH_ALL_ATTRIBUTES = torch.nn.Module, torch.optim.Optimizer, torch.amp.GradScaler
+
+
 def _created(kind):
     """Returns a new object of a class, as `copyreg.__newobj__`. Does not call a `__new__` of the user, which may need
     arguments or return another object."""
@@ -200,7 +204,7 @@ class Copies:
         elif isinstance(value, io.IOBase):
             raise NotCopied(f"an open file (a `{kind.__name__}`)")
         try:
-            if isinstance(value, torch.nn.Module | torch.optim.Optimizer | torch.amp.GradScaler):  # `__getstate__` omits attributes
+            if isinstance(value, _WITH_ALL_ATTRIBUTES):
                 return self._rebuilt(value, copyreg.__newobj__, (kind,), value.__dict__)
             own = getattr(value, "__deepcopy__", None)
             if own is not None:
