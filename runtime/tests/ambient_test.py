@@ -144,3 +144,25 @@ def test_a_transform_is_not_part_of_a_trace():
     assert torch.equal(torch.func.vmap(f)(torch.ones(3, 2)), t(2, 2, 2))
     with pytest.raises(ag.StagingError, match="Grad"):
         torch.func.grad(f)(t(1, 2))
+
+
+def test_views_in_inference_mode():
+    table = torch.linspace(0, 1, 10)
+
+    def inside(x):
+        with torch.inference_mode():
+            for k in range(3):
+                x = x * table[k] + table[1:3]
+        return x
+
+    @torch.inference_mode()
+    def decorated(x):
+        return x * table[2].sqrt(), table[3:5]
+
+    for function in (inside, decorated):
+        for mode in (contextlib.nullcontext, torch.inference_mode):
+            with mode():
+                staged = ag.function(function)
+                for _ in range(2):
+                    x = torch.ones(2)
+                    torch.testing.assert_close(staged(x), function(x))

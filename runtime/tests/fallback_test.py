@@ -528,3 +528,52 @@ def effects_outside(path):
 def test_effects_outside(index, tmp_path):
     path = tmp_path / "a.txt"
     assert_falls_back(effects_outside(path)[index], t(1, 2), prepare=lambda: path.write_text(""))
+
+
+def test_distributions_are_staged():
+    @ag.function(fallback="eager")
+    def f(x):
+        q = torch.distributions.Normal(x, x.exp())
+        z = q.rsample((2,))
+        return q.log_prob(z).sum()
+
+    def seeded(function):
+        torch.manual_seed(0)
+        return [function(t(1, 2)) for _ in range(2)]
+
+    assert_equal(seeded(f), seeded(f.python_function))
+    assert not f.fallbacks
+
+
+def test_a_function_whose_argument_holds_values_of_the_graph():
+    def program(x, n):
+        q = torch.distributions.Normal(x * 2, 1.0)
+        return x + described(q, n)
+
+    def described(q, n):
+        return torch.full((n,), float(q.loc.numpy().sum()))
+
+    staged = ag.function(program, fallback="eager")
+    for n in (1, 2, 1, 2, 1):
+        assert_equal(staged(t(1, 2), n), program(t(1, 2), n))
+
+
+@pytest.mark.parametrize("fallback", [None, "eager"])
+def test_calls_of_code_that_is_not_converted_because_it_reads_its_variables(fallback):
+    digest = hashlib.md5()
+
+    @ag.function(fallback=fallback)
+    def f(x):
+        k = 2
+        digest.update(b"x")
+        return x * eval("k + 1")
+
+    expected = hashlib.md5()
+    for _ in range(3):
+        if fallback is None:
+            with pytest.raises(ag.StagingError, match="this calls `update` of a `HASH`"):
+                f(t(1))
+        else:
+            expected.update(b"x")
+            assert_equal(f(t(1)), t(3))
+        assert digest.digest() == expected.digest()

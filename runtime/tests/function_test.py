@@ -344,3 +344,50 @@ def test_eager_from_the_environment():
         environment = {**os.environ, "AUTOGRAPH_EAGER": value}
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert run.stdout.strip() == wanted
+
+
+def test_graphs_that_are_never_used_again():
+    @ag.function
+    def f(x, text):
+        return x * len(text)
+
+    found = [f(t(1, 2), "a" * k).tolist() for k in range(20)]
+    assert found == [[k, 2 * k] for k in range(20)]
+    assert sum(f.fallbacks.values()) == 8 and traces(f) == 12
+    for k in range(100, 400):
+        assert f(t(1, 2), "a" * k).tolist() == [k, 2 * k]
+    assert traces(f) < 8, "graphs that were not used again have been discarded"
+    assert "mul" in f.graph(t(1, 2), "b")
+    for k in range(400):
+        f(t(1, 2), "b" * (k % 2))
+    before = sum(f.fallbacks.values())
+    f(t(1, 2), "b")
+    assert sum(f.fallbacks.values()) == before, "the graph is used again"
+
+
+def test_many_graphs_that_are_used_in_turn():
+    @ag.function
+    def f(x, text):
+        return x * len(text)
+
+    for k in range(400):
+        assert f(t(1, 2), "a" * (k % 20)).tolist() == [k % 20, 2 * (k % 20)]
+    assert traces(f) == 20
+    before = sum(f.fallbacks.values())
+    for k in range(20):
+        f(t(1, 2), "a" * k)
+    assert sum(f.fallbacks.values()) == before
+
+
+def test_runs_that_contradict_assumptions_are_skipped():
+    @ag.function
+    def f(x):
+        return f"{x.argmax().item()}".zfill(3)
+
+    for _ in range(3):
+        assert f(t(1, 0, 0)) == "000"
+    for k in range(100):
+        assert f(t(0, 1 + k, 0)) == "001"
+    (trace,) = f.traces
+    assert trace.runs.failures < 12
+    assert f(t(1, 0, 0)) == "000"

@@ -422,3 +422,17 @@ def test_lengths_of_lists_that_loops_of_known_length_fill():
     assert_equal(program(x), program.python_function(x))
     results = str(program.graph(x)).split("->")[1].splitlines()[0]
     assert "?" not in results, results
+
+
+def test_order_and_extremes_of_tuples_in_a_staged_list():
+    def f(x, n):
+        found, i = [], 0
+        while i < n:
+            found.append((x[i].item(), i))
+            i += 1
+        best, worst = max(found), min(found, key=lambda pair: pair[0])
+        order = sorted(found, reverse=True)
+        found.sort(key=lambda pair: -pair[1])
+        return best, worst, order[0], found[0], sum(pair[1] for pair in found)
+
+    assert_same(f, (t(1, -2, 3), torch.tensor(3)), (t(-1, 2, 3), torch.tensor(2)))

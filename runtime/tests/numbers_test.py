@@ -145,3 +145,21 @@ def test_identity_of_booleans_and_logarithms():
         return kinds, 5 if is_many is True else 6, math.log(n + 1, 2), math.log(n + 1), copy.copy(n)
 
     assert_same(f, (t(1, 2, -3),), (t(1, 2, 3),), (t(-1, 2, -3),))
+
+
+def test_objects_that_convert_to_numbers_of_the_graph():
+    class Mean:
+        def __init__(self, *values):
+            self.values = values
+
+        def __float__(self):
+            return sum(self.values) / len(self.values)
+
+        def __int__(self):
+            return int(self.values[0]) * 2
+
+    def f(x):
+        mean = Mean(x.sum().item(), x.max().item())
+        return float(mean) + int(mean), int(Mean(3.5)), float(Mean(1, 2))
+
+    assert_same(f, (t(1, 2),), (t(3, -5),))

@@ -28,13 +28,9 @@ def _of(dtype, names, reason):
 KNOWN = {
     **_of(
         "complex64",
-        "_unsafe_masked_index addbmm addmm angle full full_like index_fill new_full nn.functional.conv1d "
-        "nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
-        "nn.functional.conv_transpose3d",
+        "_unsafe_masked_index addbmm addmm full full_like index_fill new_full",
         "a graph has no complex literals",
     ),
-    **_each("polar", "its derivative has a complex literal"),
-    **_of("complex64", "logdet linalg.slogdet", "its derivative has a complex literal"),
     **_of("complex64", "item", "a graph has no complex scalars"),
     **_of(
         "complex64",

@@ -300,3 +300,22 @@ def test_methods_of_containers_as_values():
         return x + len(seen)
 
     assert [f(t(1.0)).item() for _ in range(3)] == [2, 3, 4]
+
+
+def test_objects_of_a_class_with_its_own_new():
+    class Meter:
+        registry = {}
+
+        def __new__(cls, name):
+            if name not in cls.registry:
+                cls.registry[name] = super().__new__(cls)
+                cls.registry[name].values = []
+            return cls.registry[name]
+
+    @ag.function(verify=True)
+    def f(x):
+        meter = Meter("loss")
+        meter.values = [*meter.values, x.sum().item()]
+        return len(meter.values)
+
+    assert [f(t(k, 1)) for k in range(3)] == [1, 2, 3]

@@ -38,7 +38,7 @@ from ..trees.encoding import TreeEncoder
 from . import fallback as fallbacks
 from . import saved
 from .eager import eagerly, functions_run_eagerly
-from .lookup import SIGNALS, Lookup
+from .lookup import FEWEST_RUNS, SIGNALS, Lookup
 from .speculation import Speculation
 
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -170,6 +170,8 @@ class Function(Lookup):
         if direct is not None and (needed := differentiable.needed(trace.inputs(leaves))) is not None:
             recorded = differentiable.recorded(trace, needed)
             direct = None if recorded is None else direct
+        if direct is not None or recorded is not None:
+            trace.runs.successes += FEWEST_RUNS  # runs of the cached call are not counted
         broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
             trace,
@@ -379,6 +381,8 @@ class Function(Lookup):
 
     def trace(self, *args, **kwargs):
         """Returns the trace that a call with these arguments runs."""
+        self._newest.clear()  # Python does not run this call
+        self._attempts.skips = self._reuse.skips = 0
         try:
             encoded = self._encoded(args, kwargs)
             found, *_ = self._with_columns(encoded, args, kwargs, self._trace_of_trees)

@@ -1,10 +1,13 @@
 """Finds the trace for a call of a staged function, or creates it."""
 
+from collections import deque
+
 from .._runtime import Callable
 from ..errors import Assumed, Observed, Restart, RunInPython, StagingError
 from ..tracing import ambient, signatures
 from ..tracing.arguments import flatten, names
-from ..tracing.trace import TRACING, Trace
+from ..tracing.backoff import Backoff
+from ..tracing.trace import TRACING, Trace, span_of
 from ..tracing.tracebacks import in_user_code, warn
 from ..trees.classes import observe
 from . import fallback as fallbacks
@@ -13,6 +16,11 @@ from .speculation import contradicted
 
 #: A warning is given when a function has this number of traces, and again at each multiple of this number.
 WARN_AFTER = 5
+
+
+#: If each of this number of traces runs less than `FEWEST_RUNS` times on average, Python runs the next calls that would need
+#: another one, because tracing takes longer than a call in Python.
+NEWEST, FEWEST_RUNS = 12, 4
 
 
 class RetryLookup(Exception):
@@ -33,6 +41,10 @@ class Lookup(Callable):
         self._refused = {}  # key -> why Python runs all calls with such arguments
         self._changing = {}  # key -> place of a number that changes between calls
         self._changed_while_paused = set()  # spans of the `init_scope` whose code has changed Python state
+        self._newest = deque(maxlen=NEWEST)  # the traces that were created last
+        self._reuse = Backoff(tolerated=0, first=32)  # traces that were hardly used again count as failures
+        self._runs = None  # the number of runs of the newest traces at the last failure
+        self._attempts = Backoff()  # traces that end because Python has to run the call count as failures
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
@@ -154,6 +166,42 @@ class Lookup(Callable):
             raise
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
+        """Returns a new trace, unless the last traces or attempts were in vain."""
+        self._check_reuse()
+        if not self._attempts.should_try():
+            raise RunInPython(self._attempts.reason)
+        try:
+            trace = self._attempts.succeeded(self._traced_with_numbers(args, kwargs, unknown, is_trial))
+        except RunInPython as signal:
+            if signal.reason is not None and not signal.lasts:
+                self._attempts.failed(signal.reason)
+            raise
+        self._newest.append(trace)
+        return trace
+
+    def _check_reuse(self):
+        """Raises `RunInPython` if the last traces were hardly used again. Keeps them for some time, because later calls may
+        use them: a loop over 20 models needs 20 traces in its first pass."""
+        reuse, newest = self._reuse, self._newest
+        if not reuse.should_try():
+            raise RunInPython(reuse.reason)
+        if len(newest) < (2 if reuse.failures else NEWEST):
+            return
+        runs = sum(trace.runs.successes for trace in newest)
+        if runs >= FEWEST_RUNS * len(newest):
+            reuse.failures = 0
+        elif reuse.failures and runs == self._runs:  # not used any more
+            self._keep(lambda trace: not any(trace is other for other in newest))
+            newest.clear()
+            self._runs = None
+        else:
+            self._runs = runs
+            message = f"the last {NEWEST} graphs of `{self.__name__}` were hardly used again"
+            help = "help: pass values that change as tensors"
+            reuse.failed(StagingError(f"{message}\n{help}", span_of(self.python_function)))
+            raise RunInPython(reuse.reason)
+
+    def _traced_with_numbers(self, args, kwargs, unknown, is_trial):
         """Returns a new trace. Numbers that change between calls become parameters of its graph if the code can be staged with
         them."""
         known = self._changing if self._speculation is None else {**self._speculation.attributes.varying, **self._changing}

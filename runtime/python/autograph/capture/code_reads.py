@@ -15,37 +15,27 @@ LIBRARIES = ("torch", "numpy", "builtins", "autograph")
 
 class Reads(NamedTuple):
     """The names that a code object and the code objects nested in it may read. `names` contains all names in it, and
-    `scope` the names of globals. `read` contains the names of variables and attributes, except for those that are only
-    used for `.append` and `.extend`: `history` in `history.append(loss)`."""
+    `scope` the names of globals."""
 
     names: frozenset
     scope: frozenset
-    read: frozenset
 
 
 @functools.lru_cache(maxsize=None)
 def reads_of(code):
     """Returns the names in a code object."""
-    names, scope, read = set(code.co_names), set(), set()
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL")]
-    for instruction, following in zip(instructions, [*instructions[1:], None]):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            scope.add(instruction.argval)
-        if instruction.opname.startswith("LOAD_") and isinstance(instruction.argval, str):
-            appends = following is not None and following.opname in ("LOAD_METHOD", "LOAD_ATTR")
-            if not (appends and following.argval in ("append", "extend")):
-                read.add(instruction.argval)
+    names, instructions = set(code.co_names), list(dis.get_instructions(code))
+    scope = {i.argval for i in instructions if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
             names |= inner.names
             scope |= inner.scope
-            read |= inner.read
         elif isinstance(constant, str) and constant.isidentifier():  # getattr(self, "rate")
             names.add(constant)
     if not _FORMATTING.isdisjoint(names) or any(i.opname == "FORMAT_VALUE" or i.argrepr in ("%", "%=") for i in instructions):
         names |= OF_TEXTS
-    return Reads(frozenset(names), frozenset(scope), frozenset(read))
+    return Reads(frozenset(names), frozenset(scope))
 
 
 @functools.lru_cache(maxsize=None)

@@ -26,9 +26,9 @@ import torch
 from ..conversion import spans
 from ..conversion.converter import is_user_code
 from ..errors import RandomStateChanged, StagingError
-from . import contents, heap
+from . import appends, contents, heap
 from .code_reads import OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members
-from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Global, Items
+from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Global, Items, items_of
 from .watchers import FIXED, defaults_of, of_blocks, slots_of, watch_object, watcher_of
 
 
@@ -312,10 +312,32 @@ class Objects:
         return id(owner) in self._fully_read or not self.names.isdisjoint(OF_ALL)
 
     def only_grows(self, container):
-        """Returns whether the code only appends to a container, so that no result depends on its items. This is true if every
-        use of a variable or attribute that holds the container is followed by `.append` or `.extend`."""
-        names = [place.name for place in self.holders(container) or ()]
-        return bool(names) and not any(name in reads_of(code).read for code in self.codes for name in names)
+        """Returns whether the code only appends to a container, so that no result depends on its items."""
+        paths = self._paths(container)
+        reads = [read for code in self.codes for read in appends.reading_paths(code)] if paths else ()
+        return bool(paths) and not any(appends.may_read(read, path) for read in reads for path in paths)
+
+    def _paths(self, container, within=()):
+        """Returns the paths of a container (`appends.py`): the names of the variables and attributes that hold it, or that
+        hold containers with it, which are not the containers `within` it. None if something else holds it."""
+        if id(container) in self.pinned or id(container) in within:
+            return None
+        found = []
+        for entry in self.entries.values():
+            if isinstance(entry, heap.Variable):
+                found += [(entry.place.name,)] if entry.place.state() is container else []
+            elif isinstance(entry, heap.Attributes):
+                found += [(name,) for name, value in entry.current().items() if value is container]
+            elif isinstance(entry, (heap.Container, heap.StagedList)):
+                outer = entry.list if isinstance(entry, heap.StagedList) else entry.place.container
+                items = () if getattr(entry, "is_data", False) else items_of(outer)
+                pairs = items.items() if isinstance(items, dict) else enumerate(items)
+                keys = [key for key, value in pairs if value is container]
+                paths = self._paths(outer, (*within, id(container))) if keys else ()
+                if paths is None:
+                    return None
+                found += [(*path, appends.key(key)) for path in paths for key in keys]
+        return found
 
     def numbers(self, places):
         """Returns those of the places that hold a Python number and that the code can reach."""

@@ -121,8 +121,30 @@ def check_call(function, outside):
     kind = type(owner)
     if isinstance(owner, (types.ModuleType, type, types.NoneType)) or hasattr(object, function.__name__):
         return
+    if kind.__name__.startswith(_RECORDS):
+        return
     if is_opaque(kind) and function.__name__ not in _READS and (_LOCAL.may_be_abandoned or id(owner) in outside):
         refuse(f"this calls `{function.__name__}` of a `{kind.__name__}`")
+
+
+@contextlib.contextmanager
+def calls_checked(code, outside):
+    """In this block, checks the method calls that user code in the file of `code` makes, if it is not converted because it
+    reads its own variables (`eval`)."""
+    if not _LOCAL.are_refused or sys.getprofile() is not None:
+        yield
+        return
+
+    def event(frame, name, function):
+        if name == "c_call" and frame.f_code.co_filename == code.co_filename:
+            check_call(function, outside)
+
+    sys.setprofile(event)
+    try:
+        yield
+    finally:
+        if sys.getprofile() is event:
+            sys.setprofile(None)
 
 
 def is_opaque(kind):
@@ -137,6 +159,9 @@ def check_arguments(args, keywords, outside):
         if is_file and (_LOCAL.may_be_abandoned or id(value) in outside):
             refuse("an open file is passed to code that is not converted")
 
+
+#: Classes of the objects of pybind11 that take the place of the module in its functions, such as those of `torch._C`.
+_RECORDS = ("pybind11_detail_function_record", "PyCapsule")
 
 #: Names of methods that leave no lasting change. A function that acquires a lock while it is traced also releases it.
 _READS = {"fileno", "isatty", "readable", "seekable", "writable", "tell", "locked", "initial_seed", "get_state", "digest",

@@ -263,4 +263,4 @@ FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module
 _WITH_ATTRIBUTES = (threading.local, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 #: Modules of libraries whose objects a training step changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "autograph.api.checkpoint")
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.amp.grad_scaler", "autograph.api.checkpoint")

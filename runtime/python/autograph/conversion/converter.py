@@ -130,9 +130,10 @@ _PACKAGES = tuple(
 )
 
 
-#: The folders of torch whose code is converted, because it has conditions on values of tensors.
+#: The folders and files of torch whose code is converted, because it has conditions on values of tensors.
 _OF_TORCH = tuple(
-    os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), name) + os.sep for name in ("distributions", "optim")
+    os.path.join(os.path.dirname(os.path.realpath(torch.__file__)), *parts)
+    for parts in (("distributions", ""), ("optim", ""), ("amp", "grad_scaler.py"))
 )
 
 
@@ -152,7 +153,7 @@ def is_of_this_package(function):
 
 
 def is_user_code(function):
-    """Returns whether a function is code of the user, which is converted. Distributions and optimizers of torch count as such;
+    """Returns whether a function is code of the user, which is converted. Distributions, optimizers and `GradScaler` of torch count as such;
     other code of torch, numpy, the standard library and this package do not."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):

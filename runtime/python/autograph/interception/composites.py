@@ -121,6 +121,26 @@ def linalg_check(staging, func, args, kwargs):
     asserts.torch_check(kind, torch._check)(holds, lambda: message)
 
 
+def unscale(staging, func, args, kwargs):
+    """Divides gradients by the scale of a `GradScaler`, and notes whether one of them is not finite. Torch's operator returns
+    a list beside a tensor, which a graph does not have."""
+    gradients, found, inverse = args
+    for gradient in gradients:
+        found.copy_(torch.maximum(found, (~gradient.isfinite()).any().to(found.dtype)))
+        gradient.mul_(inverse)
+
+
+def update_scale(staging, func, args, kwargs):
+    """Updates the scale of a `GradScaler`. Torch's operator changes two of its operands and returns one."""
+    scale, tracker, found, growth, backoff, interval = args
+    is_infinite, count, grown = found != 0, tracker + 1, scale * growth
+    is_grown = count == interval
+    larger = torch.where(is_grown & grown.isfinite(), grown, scale)
+    scale.copy_(torch.where(is_infinite, scale * backoff, larger))
+    tracker.copy_(torch.where(is_infinite | is_grown, torch.zeros_like(tracker), count))
+    return scale
+
+
 SPECIAL = {
     aten._linalg_check_errors.default: linalg_check,
     aten.rrelu_with_noise.default: rrelu_with_noise,
@@ -134,6 +154,8 @@ SPECIAL = {
     aten.nanquantile.default: quantile,
     aten.nanquantile.scalar: quantile,
     aten.equal.default: equal,
+    aten._amp_foreach_non_finite_check_and_unscale_.default: unscale,
+    aten._amp_update_scale_.default: update_scale,
     aten.unsafe_split.Tensor: unsafe_split,
     aten.unsafe_split_with_sizes.default: unsafe_split_with_sizes,
     **{packet.vec: upsample for packet in _UPSAMPLES},

@@ -27,6 +27,7 @@ aten = torch.ops.aten
 _DEVICE = torch.ops.prim.device.default
 _CONTIGUOUS, _ALIAS, _DETACH = aten.contiguous.default, aten.alias.default, aten.detach.default
 _FULL = of_torch(aten.full.default)
+_COMPLEX, _SCALAR_TENSOR = of_torch(aten.complex.default), of_torch(aten.scalar_tensor.default)
 _SLICE = aten.slice.Tensor
 _BATCH_NORM = aten._native_batch_norm_legit_no_training.default
 _BATCH_NORM_WITHOUT_STATISTICS = aten._native_batch_norm_legit.no_stats
@@ -238,17 +239,33 @@ _EXAMPLES = {INT: 2, FLOAT: 0.5, BOOL: True}
 _INDEXED = {aten.select.int, aten.select_scatter.default, aten.roll.default}
 
 
-def _with_complex_tensors(func, args):
-    """Returns the arguments with a tensor in place of a complex number where the operator takes a tensor."""
+#: Name of an overload that takes a number -> the overload that takes a tensor in its place.
+_OF_TENSORS = {"Scalar": "Tensor", "Tensor_Scalar": "Tensor_Tensor"}
+
+
+def _with_complex_tensors(staging, func, args, result):
+    """Returns the operator and its arguments with a tensor in place of a complex number, which a graph cannot hold."""
+    if func._overloadname in _OF_TENSORS:
+        func = getattr(func.overloadpacket, _OF_TENSORS[func._overloadname], func)
+    is_complex = isinstance(result, torch.Tensor) and result.dtype.is_complex
+    dtype = result.dtype.to_real() if is_complex else torch.float64
     kinds = [kind for _, kind, _ in schemas.arguments(func)]
-    with _without_modes():
-        return [torch.tensor(a) if type(a) is complex and kind == "Tensor" else a for a, kind in zip(args, kinds)]
+    pairs = zip(args, kinds)
+    return func, [_complex(staging, a, dtype) if type(a) is complex and kind == "Tensor" else a for a, kind in pairs]
+
+
+def _complex(staging, number, dtype):
+    """Returns a 0-d tensor of a complex number, made in the graph from parts with this dtype."""
+    part = TensorType(dtype, (), torch.device("cpu"))
+    args = [dtype, None, None, None]
+    parts = [staging.emit(_SCALAR_TENSOR, [n, *args], [part])[0] for n in (number.real, number.imag)]
+    return staging.fresh(staging.emit(_COMPLEX, parts, [TensorType(dtype.to_complex(), (), part.device)])[0])
 
 
 def emit(staging, func, args, result):
     """Records the operation. Its results become tensors of the trace."""
     if complex in map(type, args):
-        args = _with_complex_tensors(func, args)
+        func, args = _with_complex_tensors(staging, func, args, result)
     if any(isinstance(arg, torch.Generator) for arg in args):
         return torch_generators.draw(staging, func, args, result)
     op, operands = views.operation(func), [staging.operand(a) for a in args]
@@ -270,9 +287,10 @@ def emit(staging, func, args, result):
             parts.append(staging.adopt(_distinct(staging, fake), got))
         return parts
     if not isinstance(result, (tuple, list)):
-        raise StagingError(
-            f"the result of {func} is a Python value that depends on the data of a tensor", spans.current()
-        )
+        message = f"the result of {func} is a Python value that depends on the data of a tensor"
+        error = StagingError(message, spans.current())
+        is_sparse = any(isinstance(arg, torch.Tensor) and arg.layout is not torch.strided for arg in args)
+        raise RunInPython(error, lasts=True) if is_sparse else error
     fakes = [_distinct(staging, r) if isinstance(r, torch.Tensor) else r for r in result]
     types = [views.result_type(r) if isinstance(r, torch.Tensor) else (scalars.kind_of(r) or NONE) for r in fakes]
     values = staging.emit(op, operands, types)

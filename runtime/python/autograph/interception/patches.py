@@ -1,7 +1,7 @@
 """Sets up the interception of torch while a function is traced."""
 
 import logging
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -34,11 +34,44 @@ def _no_cache(enabled):
     casts of parameters. A cast from a trace has no data, so eager code and other staged branches must not find it."""
 
 
+class _InferenceMode:
+    """Replaces inference mode while tracing: it only switches gradients off. In inference mode itself, torch cannot make a
+    view without data of a tensor from outside of it."""
+
+    is_enabled = False
+
+    def __init__(self, enabled):
+        self.enabled = enabled
+
+    def __enter__(self):
+        self.before, _InferenceMode.is_enabled = _InferenceMode.is_enabled, self.enabled
+        self.gradients = torch.no_grad() if self.enabled else torch.enable_grad()
+        self.gradients.__enter__()
+
+    def __exit__(self, *exception):
+        self.gradients.__exit__(*exception)
+        _InferenceMode.is_enabled = self.before
+
+
+@contextmanager
+def _without_inference_mode():
+    mode, is_enabled = torch._C._InferenceMode, torch.is_inference_mode_enabled
+    with ExitStack() as stack:
+        if is_enabled():
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(_InferenceMode(True))
+        torch._C._InferenceMode, torch.is_inference_mode_enabled = _InferenceMode, lambda: _InferenceMode.is_enabled
+        try:
+            yield
+        finally:
+            torch._C._InferenceMode, torch.is_inference_mode_enabled = mode, is_enabled
+
+
 @contextmanager
 def tracing(staging):
     """Records torch operations. Torch's own code calls this package for modules and their backward hooks, functions with
-    their own `backward`, formatted numbers, and nested containers. Autocast has no cache, and functional collectives return plain
-    tensors."""
+    their own `backward`, formatted numbers, and nested containers. Autocast has no cache, functional collectives return plain
+    tensors, and there is no inference mode."""
     torch.nn.Module.__call__, module_call = calls.staged_module_call, torch.nn.Module.__call__
     torch.autograd.Function.apply, apply = classmethod(custom.apply), torch.autograd.Function.__dict__["apply"]
     function = torch.autograd.function
@@ -54,7 +87,7 @@ def tracing(staging):
     set_cache(False)
     _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # torch's log would repeat the text of an exception
     try:
-        with recording(staging), collectives.plain_results():
+        with _without_inference_mode(), recording(staging), collectives.plain_results():
             yield
     finally:
         torch.nn.Module.__call__ = module_call

@@ -3,6 +3,7 @@
 import builtins
 import operator
 import sys
+import types
 
 import torch
 
@@ -14,6 +15,7 @@ from ..errors import StagingError
 from ..record.ops import ABS, AND, MAX, MIN, OR, PRINT, ROUND, TO_INT
 from ..record.types import BOOL, FLOAT, INT
 from . import attributes, outcomes, python_calls, ranges, regions
+from .calls import call
 from .if_exp import either, selected
 from .overloads import OVERLOADS
 from .values import LIST_LOOPS, List
@@ -43,12 +45,14 @@ def divmod_(a, b):
 
 
 def int_(*args):
+    args = _of_object(args, "__int__")
     if len(args) != 1 or not _is_number_of_graph(args[0]):
         return outcomes.integer(int(*texts.plain(current(), args)))
     return outcomes.integer(_number(args[0], INT))
 
 
 def float_(*args):
+    args = _of_object(args, "__float__")
     if len(args) != 1 or not _is_number_of_graph(args[0]):
         return float(*texts.plain(current(), args))
     return _number(args[0], FLOAT)
@@ -60,6 +64,15 @@ def bool_(*args):
     staging = current()
     flag = regions.condition(staging, args[0], "`bool`")
     return flag if isinstance(flag, bool) else staging.scalar(flag)
+
+
+def _of_object(args, name):
+    """Returns the arguments of a conversion of an object to a number. If a method of the user's class converts it to a number
+    of the graph, this number replaces the object: Python itself accepts only its own numbers from such a method."""
+    method = getattr(type(args[0]), name, None) if len(args) == 1 else None
+    if current() is None or not isinstance(method, types.FunctionType):
+        return args
+    return (call(method, args, {}),)
 
 
 def _is_number_of_graph(value):
@@ -113,7 +126,7 @@ def _extreme(function, args, kwargs):
             return args[0].amax() if function is max else args[0].amin()
         if isinstance(args[0], List) and args[0].holds_numbers():
             return LIST_LOOPS["extreme"](args[0], function, lambda a, b: _better(function, a, b))
-        if isinstance(args[0], List) and args[0].value is not None:
+        if isinstance(args[0], List) and args[0].holds_tensors():
             stacked = torch.stack(args[0])
             return stacked.amax(0) if function is max else stacked.amin(0)
         args = tuple(args[0])
@@ -146,7 +159,7 @@ def sum_(values, start=0):
         return values.sum(0) + start if not (type(start) is int and start == 0) else _python_sum(values)
     if isinstance(values, List) and values.holds_numbers():
         return LIST_LOOPS["sum"](values, start)
-    if isinstance(values, List) and values.value is not None:
+    if isinstance(values, List) and values.holds_tensors():
         return torch.stack(values).sum(0) + start
     total = start
     for value in values:
@@ -181,7 +194,7 @@ def _quantified(function, op, values):
         return bool_(getattr(values, name)())
     if isinstance(values, List) and values.holds_numbers():
         return LIST_LOOPS[name](values)
-    if isinstance(values, List) and values.value is not None:
+    if isinstance(values, List) and values.holds_tensors():
         return bool_(getattr(torch.stack(values), name)())
     found = None
     for value in values:

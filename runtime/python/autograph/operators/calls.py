@@ -248,6 +248,9 @@ def _enter(f, args, keywords):
     if staging is None or converted is None and not converter.is_converted(f):
         needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
         args, keywords = texts.plain(staging, (args, keywords), needs_numbers)
+        if is_as_it_is and staging is not None and converter.is_user_code(f):
+            with permanent.calls_checked(f.__code__, _outside(staging)):
+                return f(*args, **keywords)
         return (converted or f)(*args, **keywords)
     try:
         return recursion.enter(staging, f, converted or f, args, keywords)

@@ -26,6 +26,7 @@ from ..errors import ResultKindChanged, StagingError
 from ..record.queries import called_for_effects
 from ..record.types import TensorType, is_differentiable
 from .py_function import py_function
+from .standins import holds_stand_ins
 
 
 class _Local(threading.local):
@@ -160,7 +161,10 @@ def call(staging, function, args, keywords):
         raise StagingError("a graph cannot call this function", spans.current())
     leaves, structure = pytree.tree_flatten((args, keywords))
     places = [i for i, leaf in enumerate(leaves) if is_staged(leaf) or isinstance(leaf, torch.Tensor)]
-    _reach(staging, function, [leaf for i, leaf in enumerate(leaves) if i not in set(places)])
+    others = [leaf for i, leaf in enumerate(leaves) if i not in set(places)]
+    if any(holds_stand_ins(other, staging.outside) for other in others):
+        raise StagingError(f"an argument of `{function.__name__}` holds values of the graph", spans.current())
+    _reach(staging, function, others)
     kind, code = known.kind, function.__code__
     for index in places:
         leaves[index] = staging.fake_of(leaves[index]) if isinstance(leaves[index], torch.Tensor) else leaves[index]

@@ -17,7 +17,7 @@ from .values import List
 def sorted_(values, /, *, key=None, reverse=False):
     """Sorts rows of a tensor, or items with equal structures of tensors, by 0-d tensors. The order of other items, such as
     objects of the user, is decided for the arguments of the call."""
-    if isinstance(values, List) and values.holds_numbers():
+    if isinstance(values, List) and not values.holds_tensors():
         values = values.plain()
     in_graph = is_staged_tensor(values) or isinstance(values, List) and values.value is not None
     values = values if in_graph else list(values)

@@ -160,6 +160,10 @@ class List(list):
         """Returns whether this is a list of numbers in the graph."""
         return self.value is not None and isinstance(self.spec.element, specs.Number)
 
+    def holds_tensors(self):
+        """Returns whether this is a list of tensors in the graph."""
+        return self.value is not None and isinstance(self.spec.element, specs.Tensor)
+
     def plain(self):
         """Returns the items as an ordinary list, for code that needs their number."""
         return list(iter(self)) if self.value is not None else self

@@ -82,6 +82,16 @@ class Slot:
         return f"{self.owner.__name__}.{self.name}" if isinstance(self.owner, type) else self.name
 
 
+#: The classes whose `__getstate__` omits or changes attributes.
+_WITH_ALL_ATTRIBUTES = torch.nn.Module, torch.optim.Optimizer, torch.amp.GradScaler
+
+
+def _created(kind):
+    """Returns a new object of a class, as `copyreg.__newobj__`. Does not call a `__new__` of the user, which may need
+    arguments or return another object."""
+    return next(base.__new__ for base in kind.__mro__ if not isinstance(base.__new__, types.FunctionType))(kind)
+
+
 class Copies:
     """The copies for one call. `shared` describes the objects that both runs use because they cannot be copied."""
 
@@ -194,7 +204,7 @@ class Copies:
         elif isinstance(value, io.IOBase):
             raise NotCopied(f"an open file (a `{kind.__name__}`)")
         try:
-            if isinstance(value, torch.nn.Module | torch.optim.Optimizer):  # `__getstate__` omits attributes of both
+            if isinstance(value, _WITH_ALL_ATTRIBUTES):
                 return self._rebuilt(value, copyreg.__newobj__, (kind,), value.__dict__)
             own = getattr(value, "__deepcopy__", None)
             if own is not None:
@@ -212,6 +222,8 @@ class Copies:
 
     def _rebuilt(self, value, function, args, state=None, items=None, pairs=None, setter=None):
         """Creates the copy of an object from the parts that `__reduce_ex__` returns."""
+        if function is copyreg.__newobj__ and len(args) == 1:
+            function = _created
         result = function(*[self.copy(arg) for arg in args])
         self.memo[id(value)] = result
         if state is not None:

@@ -20,10 +20,10 @@ from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
 from ..errors import StagingError
 from ..operators import specs
 from ..operators.ranges import Iterable
+from ..operators.standins import holds_stand_ins
 from ..operators.values import List, unpacked
 from ..record.nodes import Value
 from ..record.queries import depend_on
-from .standins import holds_stand_ins
 
 _DETACH = torch.ops.aten.detach.default
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)

@@ -43,6 +43,7 @@ from ..record.queries import checked_late, has_effects, has_random, overwrites
 from . import ambient, applied, differentiable, graphs, overlap, probes
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
+from .backoff import Backoff
 from .compilation import LIBTORCH, strides_of
 from .containers import Container, containers_in, copies
 from .generators import Generators
@@ -82,6 +83,7 @@ class Trace:
         self.is_trial = python_calls is not None
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
+        self.runs = Backoff()  # runs that contradict an assumption count as failures
         self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
         while True:
@@ -425,6 +427,15 @@ class Trace:
 
     def run(self, leaves, args, kwargs, trees=None):
         """Runs the graph with these arguments. `trees` are those whose columns are in the arguments (`Encoded`)."""
+        if not self.runs.should_try():
+            raise Assumed(self.runs.reason)
+        try:
+            return self.runs.succeeded(self._run(leaves, args, kwargs, trees))
+        except Assumed as assumed:
+            self.runs.failed(str(assumed))
+            raise
+
+    def _run(self, leaves, args, kwargs, trees):
         tensors = self.inputs(leaves)
         for capture, flag in self.flags:
             if flag:

@@ -2,6 +2,7 @@
 
 use super::rule::{Derivative, Rule, int_list};
 use crate::autodiff::expression::{Expr, Typing};
+use crate::ir::op::Scalar;
 use crate::ir::operand::Operand;
 use crate::ir::types::{Dim, TensorType};
 
@@ -115,7 +116,8 @@ pub(super) fn rule(name: &str) -> Option<Derivative> {
         "triu.default" => |r| triangle(r, "triu.default"),
         "constant_pad_nd.default" => |r| {
             let g = r.g()?;
-            let back = r.ints(1)?.into_iter().map(|pad| (-pad).into()).collect::<Vec<Operand>>();
+            let Operand::List(pads) = r.operand(1) else { return None };
+            let back = pads.into_iter().map(|pad| r.emit.scalar(Scalar::Neg, vec![pad])).collect();
             r.set_gradient(
                 0,
                 r.shaped(0, "constant_pad_nd.default", g, vec![Operand::List(back).into(), 0.into()]),

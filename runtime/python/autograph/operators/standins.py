@@ -11,8 +11,8 @@ from ..capture import scalars
 from ..capture.rows import StandIn
 from ..capture.texts import Text
 from ..capture.unbound import Maybe
-from ..operators.ranges import Iterable
-from ..operators.values import List
+from .ranges import Iterable
+from .values import List
 
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _LEAVES = (str, bytes, int, float, complex, type(None), torch.dtype, torch.device, enum.Enum, types.ModuleType, type,

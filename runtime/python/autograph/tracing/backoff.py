@@ -1,0 +1,36 @@
+"""Skips attempts that fail again and again: Python runs the calls instead."""
+
+#: The number of skipped attempts doubles at most this many times.
+MOST_DOUBLINGS = 10
+
+
+class Backoff:
+    """The outcomes of repeated attempts: the numbers of successes and of consecutive failures, and the reason of the last
+    failure. After `tolerated` consecutive failures, attempts are skipped: first twice `first`, then twice as many after
+    each further failure."""
+
+    __slots__ = ("tolerated", "first", "successes", "failures", "skips", "reason")
+
+    def __init__(self, tolerated=3, first=1):
+        self.tolerated, self.first = tolerated, first
+        self.successes = self.failures = self.skips = 0
+        self.reason = None
+
+    def should_try(self):
+        """Returns whether there is an attempt this time. Otherwise, counts a skipped attempt."""
+        if self.skips:
+            self.skips -= 1
+            return False
+        return True
+
+    def succeeded(self, result):
+        """Records a success, and returns its result."""
+        self.successes += 1
+        self.failures = 0
+        return result
+
+    def failed(self, reason):
+        self.reason = reason
+        self.failures = min(self.failures + 1, self.tolerated + MOST_DOUBLINGS)
+        if self.failures > self.tolerated:
+            self.skips = self.first << (self.failures - self.tolerated)
