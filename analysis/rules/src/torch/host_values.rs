@@ -14,6 +14,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::path_certainty::{self, Passed};
+use super::super::tracing::is_tensor;
 use ag_index::facts::Alternative;
 use ag_index::index::FunctionId;
 use ag_staging::host_numbers::HostNumbers;
@@ -53,6 +54,7 @@ fn within<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, calls: usize) -> 
 /// table[x.argmax().item()]
 /// [x] * n
 /// range(n)
+/// weights[0, n]
 /// ```
 pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
     let find = |expression: &'a Expr| match expression {
@@ -86,6 +88,14 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
                 index => number(ctx, index)?,
             };
             Some(("a lookup", index))
+        }
+        // `x[0, n]`
+        Expr::Subscript(item) if is_tensor(ctx, &item.value) => {
+            let indices = item.slice.as_tuple_expr()?.elts.iter().filter(|index| !index.is_slice_expr());
+            Some((
+                "an index in several dimensions",
+                indices.into_iter().find_map(|index| number(ctx, index))?,
+            ))
         }
         Expr::BinOp(operation) if operation.op == Operator::Mult => {
             let sides = [(&*operation.left, &*operation.right), (&*operation.right, &*operation.left)];
