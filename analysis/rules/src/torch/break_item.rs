@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::path_certainty::{self, Passed};
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
@@ -197,6 +198,12 @@ fn is_float(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
         Expr::Name(name) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             let [definition] = definitions.as_slice() else { return false };
+            if matches!(definition.kind, DefKind::Parameter(_)) {
+                return match path_certainty::passed(ctx, &name.id) {
+                    Some((caller, Passed::Argument(value))) => is_float(&caller, value, steps),
+                    _ => false,
+                };
+            }
             let value = definition.value.filter(|_| definition.kind == DefKind::Assign);
             value.and_then(|range| ctx.expression_at(range)).is_some_and(|value| is_float(ctx, value, steps))
         }
@@ -240,7 +247,10 @@ fn index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String,
 
 /// Returns the Tensor without dimensions that is an index of a Tensor: `rows[scores.argmax()]`. Torch reads its value,
 /// as with `rows[scores.argmax().item()]`.
-fn scalar_index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+pub(super) fn scalar_index<'a>(
+    ctx: &FunctionContext<'a>,
+    expression: &'a Expr,
+) -> Option<(String, &'a Expr)> {
     let subscript = expression.as_subscript_expr().filter(|it| is_tensor(ctx, &it.value))?;
     let indices = match &*subscript.slice {
         Expr::Tuple(tuple) => tuple.elts.as_slice(),

@@ -89,7 +89,7 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
-fn is_one_hot(ctx: &FunctionContext, expression: &Expr) -> bool {
+pub(super) fn is_one_hot(ctx: &FunctionContext, expression: &Expr) -> bool {
     let call = expression.as_call_expr();
     call.and_then(|call| ctx.resolve(&call.func)).is_some_and(|name| name.ends_with(".one_hot"))
 }

@@ -9,7 +9,7 @@
 //!     if norm > 1.0: …                   # `norm` is `total(tensors).item()` of the caller
 //! ```
 
-use ruff_python_ast::{Expr, Operator};
+use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -55,6 +55,7 @@ fn within<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, calls: usize) -> 
 /// [x] * n
 /// range(n)
 /// weights[0, n]
+/// "%d rows" % n
 /// ```
 pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
     let find = |expression: &'a Expr| match expression {
@@ -89,6 +90,17 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
             };
             Some(("a lookup", index))
         }
+        Expr::BinOp(operation)
+            if operation.op == Operator::Mod
+                && operation.left.is_string_literal_expr()
+                && !is_message(ctx, expression) =>
+        {
+            let values = match &*operation.right {
+                Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            Some(("`%`", values.iter().find_map(|value| number(ctx, value))?))
+        }
         // `x[0, n]`
         Expr::Subscript(item) if is_tensor(ctx, &item.value) => {
             let indices = item.slice.as_tuple_expr()?.elts.iter().filter(|index| !index.is_slice_expr());
@@ -106,6 +118,14 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
     };
     let found = ctx.expressions().into_iter().filter_map(|expression| Some((expression, find(expression)?)));
     found.map(|(expression, (what, number))| (expression, what, number)).collect()
+}
+
+/// Returns whether an expression is in a `raise` or an `assert`, which may not evaluate it.
+fn is_message(ctx: &FunctionContext, expression: &Expr) -> bool {
+    ctx.statements().into_iter().any(|statement| {
+        matches!(statement, Stmt::Raise(_) | Stmt::Assert(_))
+            && statement.range().contains_range(expression.range())
+    })
 }
 
 fn is_container(ctx: &FunctionContext, value: &Expr) -> bool {

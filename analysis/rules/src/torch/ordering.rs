@@ -89,12 +89,21 @@ fn is_appended(ctx: &FunctionContext, list: &str, test: &dyn Fn(&Expr) -> bool) 
 }
 
 /// Returns the builtin that compares Tensors in Python, and its first argument: `sorted(rows, key=lambda row:
-/// row.sum())`.
+/// row.sum())`, `min((row.sum(), i) for i, row in enumerate(x))`, `rows.sort(key=lambda row: row.sum())`.
 pub(super) fn comparing<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
+    if let Expr::Attribute(method) = &*call.func
+        && method.attr.as_str() == "sort"
+        && call.arguments.args.is_empty()
+        && sorts_list_of_tensors(ctx, call, &method.value)
+    {
+        return Some(("sort", &method.value));
+    }
     let value = call.arguments.args.first()?;
     let has_key = call.arguments.find_keyword("key").is_some();
     let name = match ctx.builtin(&call.func)? {
+        "max" if !has_key && has_tuples_of_tensors(ctx, value) => return Some(("max", value)),
+        "min" if !has_key && has_tuples_of_tensors(ctx, value) => return Some(("min", value)),
         "sorted" => "sorted",
         "max" if has_key => "max",
         "min" if has_key => "min",
