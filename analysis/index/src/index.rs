@@ -66,6 +66,9 @@ pub struct FileIndex {
     pub builtin_calls: Vec<(FunctionIndex, TextRange)>,
     /// The operands that annotated source wraps. An outer operand comes before the operands inside it.
     pub operands: Vec<(FunctionIndex, TextRange)>,
+    /// The functions that are decorators which keep the type of a function, or return one. Annotated source of other
+    /// files depends on them.
+    pub decorator_kinds: identity_decorators::Kinds,
     /// The decorators that annotated source wraps (`index/identity_decorators.rs`), each with the name of its function.
     pub identity_decorators: Vec<(Name, TextRange)>,
     /// The expressions in loops that annotated source wraps (`index/self_nesting.rs`). An outer expression comes before
@@ -203,6 +206,11 @@ impl FileIndex {
             ..Self::default()
         };
         let mut index = walk::fill(index, text, parsed.suite());
+        index.decorator_kinds = identity_decorators::kinds(parsed.suite());
+        index.identity_decorators =
+            identity_decorators::of(parsed.suite(), &index.decorator_kinds, &|decorator| {
+                identity_decorators::imported(db, document, &index.imports, decorator)
+            });
         keras_classes::add_methods(&mut index);
         roots::name_features(&mut index, parsed.suite());
         roots::resolve_static_arguments(&mut index, parsed.suite());

@@ -1,7 +1,8 @@
 //! Frameworks that a file imports from a module of the project: `from package.common import jax, jnp`, or
 //! `from package.common import *`.
 //!
-//! The index of a file depends on the imports of such a module, and on nothing else of other files.
+//! The index of a file depends on the imports of such a module, and on the decorators that it imports
+//! (`index/identity_decorators.rs`), but on nothing else of other files.
 //!
 //! Rules also follow imports of other names, to the document that defines them ([`definition`]).
 
@@ -121,6 +122,21 @@ pub fn definition(db: &dyn Db, document: Document, dotted: &str) -> Option<(Docu
         let (module, name) = absolute.rsplit_once('.')?;
         let found = find(db, module)?;
         match file_index(db, found).imports.get(name) {
+            None => return Some((found, Name::new(name))),
+            Some(other) => (importer, dotted) = (found, other.clone()),
+        }
+    }
+    None
+}
+
+/// Does the same as [`definition`], without the indices of files.
+pub(crate) fn written_definition(db: &dyn Db, document: Document, dotted: &str) -> Option<(Document, Name)> {
+    let (mut importer, mut dotted) = (document, Name::new(dotted));
+    for _ in 0..MAX_STEPS {
+        let absolute = absolute(db, importer, &dotted)?;
+        let (module, name) = absolute.rsplit_once('.')?;
+        let found = find(db, module).filter(|found| *found != document)?;
+        match written_imports(db, found).get(name) {
             None => return Some((found, Name::new(name))),
             Some(other) => (importer, dotted) = (found, other.clone()),
         }

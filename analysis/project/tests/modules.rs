@@ -197,3 +197,47 @@ print(jax.grad(loss)(params, jnp.ones((4, 6))))
     assert_eq!(findings(&[("losses.py", &losses("-1")), ("main.py", main)]), ["AG547"]);
     assert_eq!(findings(&[("losses.py", &losses("None")), ("main.py", main)]), [""; 0]);
 }
+
+#[test]
+fn decorators_of_another_module_keep_the_type_of_a_function() {
+    let marks = "\
+NAMES = []
+
+def public(function):
+    NAMES.append(function.__name__)
+    return function
+
+def since(version):
+    def mark(function):
+        function.__since__ = version
+        return function
+    return mark
+
+def constant(function):
+    def inner(*args):
+        function(*args)
+        return 1.0
+    return inner
+";
+    let main = |decorator: &str| {
+        format!(
+            "\
+import torch
+import marks
+from marks import public
+
+@{decorator}
+def margin(x):
+    return x * 2
+
+@torch.compile
+def step(x):
+    return x if margin(x).sum() > 0 else -x
+"
+        )
+    };
+    let found = |decorator: &str| findings(&[("marks.py", marks), ("main.py", &main(decorator))]);
+    assert_eq!(found("public"), ["AG511"]);
+    assert_eq!(found("marks.since('1.2')"), ["AG511"]);
+    assert_eq!(found("marks.constant"), [""; 0]);
+}

@@ -99,6 +99,7 @@ pub static RULES: &[&Rule] = &[
     &torch::break_object::TORCH_GRAPH_BREAK_OBJECT,
     &torch::operator_arguments::TORCH_OPERATOR_ARGUMENTS,
     &torch::recompile::TORCH_RECOMPILE,
+    &torch::stale_attribute::TORCH_STALE_ATTRIBUTE,
     &torch::export_branch::TORCH_EXPORT_BRANCH,
     &torch::export_item::TORCH_EXPORT_ITEM,
     &torch::export_state::TORCH_EXPORT_STATE,

@@ -72,7 +72,7 @@ pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     decisions
 }
 
-/// Returns whether an operand of `not`, `and` or `or` is always a Tensor.
+/// Returns whether an operand of `not`, `and` or `or` is always a Tensor. The operation may be the result of a function.
 fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(operation) if operation.op == ast::UnaryOp::Not => {
@@ -82,6 +82,9 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
             ctx.binding(value) == Binding::Staged && !ctx.fact(value).unknown
                 || has_tensor_operand(ctx, value)
         }),
+        Expr::Call(call) => ctx.result_of_call(call, None, &|callee, value| {
+            !value.is_call_expr() && has_tensor_operand(callee, value)
+        }),
         _ => false,
     }
 }
@@ -90,14 +93,53 @@ fn has_tensor_operand(ctx: &FunctionContext, test: &Expr) -> bool {
 /// `if grid is None and x.any():`. Only the callers of a root can choose its arguments freely. In other functions, the
 /// operand may always short-circuit, unless libraries pass both values for it (`if training and x.any():`), or it is an
 /// attribute that is true by default: `self.strict and x.any()`.
+///
+/// The operation may also be the result of a function: `if self.may_stop(x):` with
+/// `return not self.training and x.any()`.
 pub(super) fn short_circuited_severity(ctx: &FunctionContext, test: &Expr) -> Severity {
+    match test {
+        Expr::Call(call) => {
+            let is_evaluated = |callee: &FunctionContext, value: &Expr| evaluates_tensor(callee, value);
+            match ctx.result_of_call(call, None, &is_evaluated) {
+                true => Severity::Warning,
+                false => Severity::Info,
+            }
+        }
+        _ if ctx.root().is_some() || evaluates_tensor(ctx, test) => Severity::Warning,
+        _ => Severity::Info,
+    }
+}
+
+/// Returns whether the Python operands before the first Tensor are likely to hold in some call.
+fn evaluates_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
     let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
     let holds = |operand: &Expr| defaults::may_hold(ctx.db, function, ctx.ast, operand);
-    let is_evaluated = test.as_bool_op_expr().is_some_and(|operation| {
+    // Modules run in both modes.
+    let is_mode = |operand: &Expr| {
+        let negated = operand.as_unary_op_expr().filter(|it| it.op == ast::UnaryOp::Not);
+        negated.and_then(|it| it.operand.as_attribute_expr()).is_some_and(|it| it.attr.as_str() == "training")
+    };
+    test.as_bool_op_expr().is_some_and(|operation| {
         let mut before = operation.values.iter().take_while(|value| ctx.binding(value) == Binding::Python);
-        operation.op == ast::BoolOp::And && before.all(holds)
-    });
-    if ctx.root().is_some() || is_evaluated { Severity::Warning } else { Severity::Info }
+        let may_hold = |operand: &Expr| is_mode(operand) || is_within_limit(ctx, operand) || holds(operand);
+        operation.op == ast::BoolOp::And && before.all(may_hold)
+    })
+}
+
+/// Returns whether a test compares a counter that starts at a literal with a limit: `step < self.limit` after
+/// `step = 0`.
+fn is_within_limit(ctx: &FunctionContext, test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let (Expr::Name(counter), [ast::CmpOp::Lt | ast::CmpOp::LtE]) = (&*compare.left, &*compare.ops) else {
+        return false;
+    };
+    let definitions = ctx.flow.definitions_of(counter.range(), &QName::from(&counter.id));
+    let is_start = |definition: &&ag_flow::Def| {
+        definition.kind == DefKind::Assign
+            && ctx.value_of(definition).is_some_and(|value| expressions::natural(value).is_some())
+    };
+    definitions.iter().any(is_start)
+        && definitions.iter().all(|it| is_start(it) || it.kind == DefKind::AugAssign)
 }
 
 /// Returns the construct as a noun phrase for messages.

@@ -102,7 +102,7 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// Returns whether both versions have the same imports, buffers, functions, classes around functions, and number of
+/// Returns whether both versions have the same imports, decorators, buffers, functions, classes around functions, and number of
 /// roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
@@ -113,6 +113,7 @@ fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
         && functions
             .into_iter()
             .all(|(old, new)| old.path == new.path && old.class == new.class && old.parent == new.parent)
+        && old.decorator_kinds == new.decorator_kinds
         && old.identity_decorators.iter().map(|it| &it.0).eq(new.identity_decorators.iter().map(|it| &it.0))
         && old.roots.len() == new.roots.len()
         && old.roots.iter().zip(&new.roots).all(|(old, new)| old.scope == new.scope)

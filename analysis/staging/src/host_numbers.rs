@@ -55,6 +55,9 @@ impl<'a> HostNumbers<'a, '_> {
             Expr::Subscript(item) => self.list(&item.value, steps),
             Expr::Attribute(_) => (self.outside)(expression).then_some(expression),
             Expr::Name(name) if steps > 0 => {
+                if let Some(found) = self.of_comprehension(name, steps - 1) {
+                    return Some(found);
+                }
                 let definitions = self.flow.definitions_of(name.range(), &QName::from(&name.id));
                 let [definition] = definitions.as_slice() else { return None };
                 if matches!(definition.kind, ag_flow::DefKind::Parameter(_)) {
@@ -83,21 +86,50 @@ impl<'a> HostNumbers<'a, '_> {
             targets.map(Ranged::range).position(|target| target == definition.range)
         };
         statements::of_function(self.def).into_iter().find_map(|statement| match statement {
-            Stmt::For(node) => {
-                let position = position(&node.target)?;
-                let call = node.iter.as_call_expr()?;
-                let list = match call.func.as_name_expr()?.id.as_str() {
-                    "enumerate" if position == 1 => call.arguments.args.first()?,
-                    "zip" => call.arguments.args.get(position)?,
-                    _ => return None,
-                };
-                self.list(list, steps)
-            }
+            Stmt::For(node) => self.item(&node.iter, position(&node.target)?, steps),
             Stmt::Assign(assign) => {
                 assign.targets.iter().find_map(position)?;
                 self.list(&assign.value, steps)
             }
             _ => None,
+        })
+    }
+
+    /// Returns the conversion to a list of numbers, one of which is at this position of each item of `iter`:
+    /// `enumerate(sizes.tolist())`, `zip(names, sizes.tolist())`.
+    fn item(&self, iter: &'a Expr, position: usize, steps: usize) -> Option<&'a Expr> {
+        let call = iter.as_call_expr()?;
+        let list = match call.func.as_name_expr()?.id.as_str() {
+            "enumerate" if position == 1 => call.arguments.args.first()?,
+            "zip" => call.arguments.args.get(position)?,
+            _ => return None,
+        };
+        self.list(list, steps)
+    }
+
+    /// Returns the conversion to a list of numbers, if the name is the variable of a comprehension over it:
+    /// `[x[n] for n in sizes.tolist()]`.
+    fn of_comprehension(&self, name: &ast::ExprName, steps: usize) -> Option<&'a Expr> {
+        let is_it = |target: &Expr| target.as_name_expr().is_some_and(|target| target.id == name.id);
+        expressions::of_function(self.def).into_iter().find_map(|expression| {
+            let generators = match expression {
+                Expr::ListComp(ast::ExprListComp { generators, .. })
+                | Expr::SetComp(ast::ExprSetComp { generators, .. })
+                | Expr::DictComp(ast::ExprDictComp { generators, .. })
+                | Expr::Generator(ast::ExprGenerator { generators, .. })
+                    if expression.range().contains_range(name.range()) =>
+                {
+                    generators
+                }
+                _ => return None,
+            };
+            generators.iter().find_map(|generator| match &generator.target {
+                target if is_it(target) => self.list(&generator.iter, steps),
+                Expr::Tuple(targets) => {
+                    self.item(&generator.iter, targets.elts.iter().position(is_it)?, steps)
+                }
+                _ => None,
+            })
         })
     }
 

@@ -1,4 +1,4 @@
-//! Decorators of a file whose result is the function that they receive, or a wrapper that returns its result.
+//! Decorators of the project whose result is the function that they receive, or a wrapper that returns its result.
 //!
 //! ```python
 //! def timed(label):                           # a function that returns such a decorator
@@ -17,6 +17,8 @@
 //!
 //! The type engine infers Unknown for what such a decorator returns. `ag_decorator_`
 //! (`types/stubs/annotations/__builtins__.pyi`) returns a decorator that keeps the type of the function.
+//!
+//! A decorator may be imported from another file of the project ([`imported`]).
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::statement_visitor::{self, StatementVisitor};
@@ -25,21 +27,39 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
+use super::tree;
+use crate::reexports;
+use ag_db::{Db, Document};
+use ag_syntax::imports::Imports;
+
 /// An expression that annotated source wraps, with the name of the function that it refers to.
 pub(super) type Wrapped = (Name, TextRange);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
     /// `@logged`
     Decorator,
     /// `@timed("loss")`
     Factory,
 }
 
-/// Returns the expressions that annotated source wraps: `timed("loss")` in `@timed("loss")` and in
-/// `timed("loss")(function)`.
-pub(super) fn of(body: &[Stmt]) -> Vec<Wrapped> {
-    let mut kinds: FxHashMap<&str, Kind> = FxHashMap::default();
+/// The functions of a file that are such decorators, or return one.
+pub(super) type Kinds = FxHashMap<Name, Kind>;
+
+/// Returns the functions of a file that are such decorators, or return one.
+#[salsa::tracked(returns(ref))]
+fn kinds_of(db: &dyn Db, document: Document) -> Kinds {
+    tree(db, document).map(|parsed| kinds(parsed.suite())).unwrap_or_default()
+}
+
+/// Returns the kind of a decorator that a file imports from another file of the project.
+pub(super) fn imported(db: &dyn Db, document: Document, imports: &Imports, decorator: &Expr) -> Option<Kind> {
+    let (defining, name) = reexports::written_definition(db, document, &imports.resolve(decorator)?)?;
+    kinds_of(db, defining).get(&name).copied()
+}
+
+pub(super) fn kinds(body: &[Stmt]) -> Kinds {
+    let mut kinds = Kinds::default();
     for def in body.iter().filter_map(Stmt::as_function_def_stmt) {
         let kind = match () {
             () if is_identity(def) => Some(Kind::Decorator),
@@ -50,14 +70,17 @@ pub(super) fn of(body: &[Stmt]) -> Vec<Wrapped> {
         };
         // A name that is defined twice may refer to either function.
         match (kind, kinds.contains_key(def.name.as_str())) {
-            (Some(kind), false) => drop(kinds.insert(&def.name, kind)),
-            _ => drop(kinds.remove(def.name.as_str())),
+            (Some(kind), false) => drop(kinds.insert(def.name.id.clone(), kind)),
+            _ => drop(kinds.remove(&def.name.id)),
         }
     }
-    if kinds.is_empty() {
-        return Vec::new();
-    }
-    let mut uses = Uses { kinds, found: Vec::new() };
+    kinds
+}
+
+/// Returns the expressions that annotated source wraps: `timed("loss")` in `@timed("loss")` and in
+/// `timed("loss")(function)`. `kinds` are the decorators of the file, and `imported` returns the kind of another one.
+pub(super) fn of(body: &[Stmt], kinds: &Kinds, imported: &dyn Fn(&Expr) -> Option<Kind>) -> Vec<Wrapped> {
+    let mut uses = Uses { kinds, imported, found: Vec::new() };
     uses.visit_body(body);
     uses.found
 }
@@ -184,8 +207,9 @@ impl<'n, 'a> Assigned<'n, 'a> {
 }
 
 /// The uses of decorators in a file.
-struct Uses<'a> {
-    kinds: FxHashMap<&'a str, Kind>,
+struct Uses<'u> {
+    kinds: &'u Kinds,
+    imported: &'u dyn Fn(&Expr) -> Option<Kind>,
     found: Vec<Wrapped>,
 }
 
@@ -195,10 +219,14 @@ impl Uses<'_> {
             Expr::Call(call) => (&*call.func, Kind::Factory),
             function => (function, Kind::Decorator),
         };
-        if let Expr::Name(name) = function
-            && self.kinds.get(name.id.as_str()) == Some(&kind)
-        {
-            self.found.push((name.id.clone(), expression.range()));
+        let name = match function {
+            Expr::Name(name) => &name.id,
+            Expr::Attribute(attribute) => &attribute.attr.id,
+            _ => return,
+        };
+        let own = self.kinds.get(name).copied().filter(|_| function.is_name_expr());
+        if own.or_else(|| (self.imported)(function)) == Some(kind) {
+            self.found.push((name.clone(), expression.range()));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::compiled_modules;
 use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
-use crate::index::{FileIndex, Signature, identity_decorators, last_name, operands, self_nesting};
+use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
 use crate::index::{buffers, model_calls};
 use crate::keras_functions;
@@ -52,7 +52,6 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
     let imports = &walk.index.imports;
     walk.index.names_keras2 |= keras_version::imports_need(Version::Two, imports, body);
     walk.index.names_keras3 |= keras_version::imports_need(Version::Three, imports, body);
-    walk.index.identity_decorators = identity_decorators::of(body);
     walk.index.model_calls = model_calls::of(&walk.index, body);
     walk.index.buffers = buffers::of(&walk.index, body);
     compiled_modules::remove_uncalled(&mut walk.index, body);

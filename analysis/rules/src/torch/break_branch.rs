@@ -8,16 +8,16 @@ use super::super::declare::declare_rule;
 use super::super::tracing::{self, is_tensor};
 use super::value_sizes::{self, SizeUse};
 use super::{
-    bool_severity, break_severity, compiles, decisions, handles_tracing, is_graph_assert, number_decisions,
-    snippet,
+    bool_severity, break_severity, compiles, decisions, handles_tracing, is_assumed, is_graph_assert,
+    number_decisions, snippet, tensor_guards,
 };
 use ag_db::diagnostic::Severity;
 
 declare_rule! {
     /// ## What it does
     /// Reports Python decisions on a Tensor in a function compiled by `torch.compile`: `if`, `while`,
-    /// conditional expressions, `and`, `or`, `not`, `any` and `all` of Tensors, and `torch.equal` and `torch.allclose`,
-    /// which return a Python bool.
+    /// conditional expressions, guards of `match`, `and`, `or`, `not`, `any` and `all` of Tensors, and `torch.equal`
+    /// and `torch.allclose`, which return a Python bool.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values, so it cannot select a branch. It inserts a graph break: the decision runs in
@@ -86,6 +86,18 @@ fn check(ctx: &FunctionContext) {
         .why(decision.construct.why.clone())
         .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
         .emit();
+    }
+    for guard in tensor_guards(ctx) {
+        let severity = if is_assumed(ctx, guard) { Severity::Info } else { break_severity(ctx) };
+        let message = format!(
+            "`{}` is a Tensor without a value yet: a `case` with it causes a graph break",
+            snippet(ctx, guard)
+        );
+        ctx.report(&TORCH_GRAPH_BREAK_BRANCH, guard, message)
+            .severity(severity)
+            .why(ctx.why(guard))
+            .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
+            .emit();
     }
     // With `fullgraph=True` the numbers are symbolic. A decision on such a number raises an exception.
     for decision in number_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {

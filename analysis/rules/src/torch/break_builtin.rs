@@ -12,9 +12,9 @@ use ag_syntax::words::words;
 declare_rule! {
     /// ## What it does
     /// Reports calls in a function compiled by `torch.compile` that the compiler cannot trace: `print`, `open`, `eval`,
-    /// logging, warnings, debuggers, `copy`, the clocks of `time`, the functions of `random`, files and processes,
-    /// functions of NumPy that torch does not implement, and `torch.compile(…)` without the function, as in a
-    /// decorator.
+    /// logging, warnings, debuggers, `copy`, the clocks of `time` and `datetime`, the functions of `random`,
+    /// files and processes, functions of NumPy that torch does not implement, and `torch.compile(…)` without the
+    /// function, as in a decorator.
     ///
     /// ## Why is this bad?
     /// The compiler inserts a graph break: the call runs in Python between two graphs. With `fullgraph=True` the
@@ -67,32 +67,84 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("bisect", &["bisect", "bisect_left", "bisect_right", "insort"]),
     ("contextlib", &["redirect_stderr", "redirect_stdout"]),
     ("copy", &["copy", "deepcopy"]),
-    ("gc", &["collect"]),
+    ("csv", &["reader", "writer"]),
+    ("datetime.date", &["today"]),
+    ("datetime.datetime", &["fromtimestamp", "now", "today", "utcnow"]),
+    ("functools", &["cmp_to_key"]),
+    ("gc", &["collect", "disable", "enable", "get_count"]),
     ("glob", &["glob"]),
-    ("hashlib", &["md5", "sha1", "sha256"]),
-    ("heapq", &["heapify", "heappop", "heappush"]),
-    ("inspect", &["currentframe", "stack"]),
+    ("hashlib", &["md5", "new", "sha1", "sha256", "sha512"]),
+    ("heapq", &["heapify", "heappop", "heappush", "heappushpop", "heapreplace", "nlargest", "nsmallest"]),
+    ("importlib", &["import_module"]),
+    ("inspect", &["currentframe", "getmembers", "getsource", "stack"]),
     ("io", &["BytesIO", "StringIO"]),
-    ("json", &["dump", "dumps"]),
+    ("json", &["dump", "dumps", "load", "loads"]),
     ("logging", &["critical", "debug", "error", "exception", "info", "warning"]),
-    ("os", &["getcwd", "getpid", "listdir", "makedirs", "mkdir", "remove", "system"]),
-    ("os.path", &["exists", "getsize", "isdir", "isfile"]),
+    (
+        "os",
+        &[
+            "cpu_count",
+            "getcwd",
+            "getpid",
+            "getppid",
+            "listdir",
+            "makedirs",
+            "mkdir",
+            "popen",
+            "remove",
+            "stat",
+            "system",
+            "urandom",
+        ],
+    ),
+    ("os.path", &["abspath", "exists", "getmtime", "getsize", "isdir", "isfile"]),
     ("pdb", &["set_trace"]),
     ("pickle", &["dump", "dumps", "load", "loads"]),
     ("pprint", &["pprint"]),
     ("queue", &["Queue"]),
-    ("random", &["choice", "choices", "gauss", "random", "sample", "seed", "shuffle"]),
-    ("sys", &["getrefcount", "getsizeof"]),
-    ("threading", &["Lock", "current_thread", "get_ident"]),
+    (
+        "random",
+        &[
+            "betavariate",
+            "choice",
+            "choices",
+            "expovariate",
+            "gauss",
+            "getrandbits",
+            "getstate",
+            "lognormvariate",
+            "normalvariate",
+            "random",
+            "sample",
+            "seed",
+            "shuffle",
+            "triangular",
+        ],
+    ),
+    ("resource", &["getrusage"]),
+    ("shutil", &["which"]),
+    ("socket", &["gethostname"]),
+    ("statistics", &["mean", "stdev"]),
+    ("subprocess", &["check_output", "run"]),
+    ("sys", &["_getframe", "getrefcount", "getsizeof"]),
+    ("tempfile", &["NamedTemporaryFile", "TemporaryDirectory", "TemporaryFile", "mkdtemp"]),
+    ("threading", &["Event", "Lock", "RLock", "current_thread", "get_ident", "get_native_id"]),
     (
         "time",
         &[
+            "asctime",
+            "ctime",
+            "gmtime",
+            "localtime",
             "monotonic",
+            "monotonic_ns",
             "perf_counter",
             "perf_counter_ns",
             "process_time",
+            "process_time_ns",
             "sleep",
             "strftime",
+            "thread_time",
             "time",
             "time_ns",
         ],
@@ -100,7 +152,9 @@ const SKIPPED: &[(&str, &[&str])] = &[
     (
         "torch",
         &[
+            "Generator",
             "from_dlpack",
+            "get_num_threads",
             "get_rng_state",
             "initial_seed",
             "is_inference_mode_enabled",
@@ -122,11 +176,13 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("torch.autograd.functional", &["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]),
     ("torch.autograd.graph", &["save_on_cpu", "saved_tensors_hooks"]),
     ("torch.cuda", &["max_memory_allocated", "memory_allocated", "memory_reserved"]),
-    ("torch.random", &["fork_rng"]),
+    ("torch.random", &["fork_rng", "manual_seed"]),
     ("torch.nn.utils.rnn", &["pack_padded_sequence", "pack_sequence", "pad_packed_sequence"]),
-    ("traceback", &["format_exc", "print_exc"]),
+    ("traceback", &["format_exc", "format_stack", "print_exc", "print_stack"]),
+    ("tracemalloc", &["start", "stop"]),
     ("uuid", &["uuid1", "uuid4"]),
-    ("warnings", &["warn"]),
+    ("warnings", &["simplefilter", "warn"]),
+    ("zlib", &["crc32"]),
 ];
 /// The functions of NumPy that torch does not implement (verified with torch 2.11).
 const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
@@ -196,11 +252,13 @@ const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
             "union1d",
             "unpackbits",
             "unravel_index",
+            "vectorize",
         ],
     ),
     (
         "numpy.random",
         &[
+            "RandomState",
             "beta",
             "binomial",
             "default_rng",
@@ -223,7 +281,9 @@ const UNSUPPORTED_NUMPY: &[(&str, &[&str])] = &[
 const RANDOM_NUMBERS: [&str; 3] = ["random.randint", "random.randrange", "random.uniform"];
 /// Methods of NumPy's universal functions: `np.add.reduce`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
-const BUILTINS: [&str; 13] = [
+const BUILTINS: [&str; 16] = [
+    "__import__",
+    "ascii",
     "breakpoint",
     "compile",
     "dir",
@@ -234,6 +294,7 @@ const BUILTINS: [&str; 13] = [
     "input",
     "locals",
     "memoryview",
+    "oct",
     "open",
     "print",
     "bin",

@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::path_certainty::{self, Passed};
 use super::super::tracing::is_tensor;
 use super::{break_severity, compiles, handles_tracing, host_value, is_assumed, snippet};
 use ag_db::diagnostic::Severity;
@@ -16,7 +17,8 @@ declare_rule! {
     /// ## What it does
     /// Reports conversions of a Tensor to a Python number in a function compiled by `torch.compile`:
     /// `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `x.tolist()`, `range(x)`, an index of a Python list or
-    /// `nn.ModuleList`, a value in an f-string.
+    /// `nn.ModuleList`, `x.argmax()` as the index of a Tensor, an argument of a function of `math`, a value in an
+    /// f-string.
     ///
     /// ## Why is this bad?
     /// The compiler traces without values. It inserts a graph break and waits for the device to compute the
@@ -45,7 +47,7 @@ declare_rule! {
     /// ```
     /// With `torch._dynamo.config.capture_scalar_outputs = True`, or `fullgraph=True`, the numbers stay
     /// symbolic in the graph. A Tensor as the bound of a `range`, or as the index of a list or `nn.ModuleList`, is an
-    /// error with `fullgraph=True`: use `layers[int(i)]`.
+    /// error with `fullgraph=True`: use `layers[int(i)]`. So is an argument of a function of `math`: use `torch.sqrt`.
     ///
     /// ## What torch reports
     /// `Unsupported Tensor.item() call with capture_scalar_outputs=False`
@@ -67,7 +69,9 @@ fn check(ctx: &FunctionContext) {
         let found = match ctx.stage.options.full_graph {
             true => index(ctx, expression)
                 .or_else(|| range_bound(ctx, expression))
-                .or_else(|| list_of_floats(ctx, expression)),
+                .or_else(|| list_of_floats(ctx, expression))
+                .or_else(|| of_math(ctx, expression))
+                .or_else(|| scalar_index(ctx, expression)),
             false => number(ctx, expression),
         };
         let Some((what, value)) = found else { continue };
@@ -93,7 +97,7 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
     }
     match expression {
         Expr::Call(call) => {
-            if let Some(found) = range_bound(ctx, expression) {
+            if let Some(found) = range_bound(ctx, expression).or_else(|| of_math(ctx, expression)) {
                 return Some(found);
             }
             if ctx.resolve(&call.func).is_some_and(|name| name == "torch.arange") {
@@ -104,7 +108,7 @@ fn number<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String
             (attribute.attr.as_str() == "tolist" && is_tensor(ctx, &attribute.value))
                 .then(|| ("`.tolist()`".to_owned(), &*attribute.value))
         }
-        Expr::Subscript(_) => index(ctx, expression),
+        Expr::Subscript(_) => index(ctx, expression).or_else(|| scalar_index(ctx, expression)),
         Expr::FString(text) if is_used(ctx, expression) => {
             let mut values = text.value.elements().filter_map(|element| element.as_interpolation());
             let formatted = values.find(|value| is_tensor(ctx, &value.expression))?;
@@ -194,6 +198,12 @@ fn is_float(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
         Expr::Name(name) => {
             let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
             let [definition] = definitions.as_slice() else { return false };
+            if matches!(definition.kind, DefKind::Parameter(_)) {
+                return match path_certainty::passed(ctx, &name.id) {
+                    Some((caller, Passed::Argument(value))) => is_float(&caller, value, steps),
+                    _ => false,
+                };
+            }
             let value = definition.value.filter(|_| definition.kind == DefKind::Assign);
             value.and_then(|range| ctx.expression_at(range)).is_some_and(|value| is_float(ctx, value, steps))
         }
@@ -206,6 +216,15 @@ fn range_bound<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(S
     let call = expression.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))?;
     let bound = call.arguments.args.iter().find(|bound| is_tensor(ctx, bound))?;
     Some(("`range()`".to_owned(), bound))
+}
+
+/// Returns the Tensor that is an argument of a function of `math`, which computes with Python numbers.
+fn of_math<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let call = expression.as_call_expr()?;
+    let function = ctx.resolve(&call.func)?;
+    function.strip_prefix("math.")?;
+    let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+    Some((format!("`{function}()`"), value))
 }
 
 /// Returns a Tensor that is the index of a list, tuple or `nn.ModuleList`.
@@ -224,6 +243,52 @@ fn index<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String,
         _ => return None,
     };
     (!fact.unknown && is_tensor(ctx, &subscript.slice)).then(|| (what.to_owned(), &*subscript.slice))
+}
+
+/// Returns the Tensor without dimensions that is an index of a Tensor: `rows[scores.argmax()]`. Torch reads its value,
+/// as with `rows[scores.argmax().item()]`.
+pub(super) fn scalar_index<'a>(
+    ctx: &FunctionContext<'a>,
+    expression: &'a Expr,
+) -> Option<(String, &'a Expr)> {
+    let subscript = expression.as_subscript_expr().filter(|it| is_tensor(ctx, &it.value))?;
+    let indices = match &*subscript.slice {
+        Expr::Tuple(tuple) => tuple.elts.as_slice(),
+        index => std::slice::from_ref(index),
+    };
+    let index = indices.iter().find(|index| is_scalar(ctx, index, MAX_STEPS))?;
+    Some(("an index without dimensions".to_owned(), index))
+}
+
+/// Returns whether the syntax of an expression shows that it is a Tensor without dimensions: `x.argmax()`,
+/// `x.argmax() + 1`.
+fn is_scalar(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    match expression {
+        Expr::BinOp(operation) => {
+            operation.right.is_number_literal_expr() && is_scalar(ctx, &operation.left, steps)
+        }
+        Expr::Call(call) => match (ctx.resolve(&call.func), &*call.func) {
+            (Some(name), _) => {
+                matches!(name.as_str(), "torch.argmax" | "torch.argmin")
+                    && call.arguments.len() == 1
+                    && is_tensor(ctx, expression)
+            }
+            (None, Expr::Attribute(method)) => {
+                matches!(method.attr.as_str(), "argmax" | "argmin" | "max" | "min" | "sum")
+                    && call.arguments.is_empty()
+                    && is_tensor(ctx, &method.value)
+            }
+            _ => false,
+        },
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            let [definition] = definitions.as_slice() else { return false };
+            ctx.value_of(definition)
+                .is_some_and(|value| definition.kind == DefKind::Assign && is_scalar(ctx, value, steps))
+        }
+        _ => false,
+    }
 }
 
 /// Returns whether the value is assigned or returned. The text of an error message, for example, is not always

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{is_mask, is_tensor};
-use super::{compiles, handles_tracing, snippet};
+use super::{break_severity, compiles, handles_tracing, snippet};
 
 declare_rule! {
     /// ## What it does
@@ -40,7 +40,7 @@ declare_rule! {
     /// positive_sum(torch.ones(3))
     /// ```
     /// With `torch._dynamo.config.capture_dynamic_output_shape_ops = True`, or `fullgraph=True`, the size stays
-    /// symbolic in the graph.
+    /// symbolic in the graph. `one_hot` without the number of classes is an error with `fullgraph=True`.
     ///
     /// ## What torch reports
     /// `Dynamic shape operator: Operator aten.nonzero.default's output shape depends on input Tensor
@@ -59,12 +59,15 @@ const SIZED_BY_VALUES: [&str; 6] =
     ["argwhere", "bincount", "masked_select", "nonzero", "unique", "unique_consecutive"];
 
 fn check(ctx: &FunctionContext) {
-    // With `fullgraph=True`, the sizes are symbolic and cause no graph break.
-    if !compiles(ctx) || ctx.stage.options.full_graph {
+    if !compiles(ctx) {
         return;
     }
     for expression in ctx.expressions() {
         let Some((what, value)) = sized_by_values(ctx, expression) else { continue };
+        // With `fullgraph=True`, the sizes are symbolic and cause no graph break, except the number of classes.
+        if ctx.stage.options.full_graph && !is_one_hot(ctx, expression) {
+            continue;
+        }
         if handles_tracing(ctx, expression.range()) {
             continue;
         }
@@ -76,10 +79,19 @@ fn check(ctx: &FunctionContext) {
                 snippet(ctx, value)
             ),
         )
+        .severity(break_severity(ctx))
         .why(ctx.why(value))
-        .help("use `torch.where(mask, x, fill)`, which keeps the shape")
+        .help(match is_one_hot(ctx, expression) {
+            true => "pass `num_classes`",
+            false => "use `torch.where(mask, x, fill)`, which keeps the shape",
+        })
         .emit();
     }
+}
+
+pub(super) fn is_one_hot(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let call = expression.as_call_expr();
+    call.and_then(|call| ctx.resolve(&call.func)).is_some_and(|name| name.ends_with(".one_hot"))
 }
 
 /// Returns a description of an operation for which values determine the size of the output, and the Tensor with these

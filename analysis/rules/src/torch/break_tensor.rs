@@ -6,12 +6,11 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
+use super::ordering::{has_tuples_of_tensors, may_sort_tensors, sorts_list_of_tensors, sorts_tensors};
 use super::{break_severity, compiles, handles_tracing, is_assumed};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
-use ag_index::facts::{Alternative, TensorKind};
-use ag_index::index::FunctionId;
-use ag_syntax::expressions::sequence;
+use ag_index::facts::Alternative;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -23,7 +22,7 @@ declare_rule! {
     /// - storage: `resize_`, `set_`, `share_memory_`, `storage()`, comparisons of `data_ptr()`, an assignment to
     ///   `.data` of a computed Tensor, `unsqueeze_` and similar methods on an argument;
     /// - sparse Tensors: `to_sparse()`;
-    /// - Python functions on elements: `sorted` of Tensors, `max` with a key, `apply_`, `str(x)`;
+    /// - Python functions on elements: `sorted` and `sort` of Tensors, `max` with a key or of tuples, `apply_`, `str(x)`;
     /// - attributes and methods of NumPy arrays that torch does not implement: `x.numpy().tobytes()`.
     ///
     /// ## Why is this bad?
@@ -184,6 +183,10 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) {
             {
                 report(ctx, call.range(), &format!("`{name}()` of Tensors with a key"), value, OPERATION);
             }
+            "max" | "min" if call.arguments.len() == 1 && has_tuples_of_tensors(ctx, value) => {
+                let what = format!("`{name}()` of tuples with Tensors");
+                report(ctx, call.range(), &what, value, OPERATION);
+            }
             "id" if is_tensor(ctx, value) && !value.is_name_expr() => {
                 report(ctx, call.range(), "`id()` of a computed Tensor", value, OPERATION);
             }
@@ -217,6 +220,9 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) {
     {
         report(ctx, call.range(), &format!("`untyped_storage().{name}()`"), &storage.value, STORAGE);
         return;
+    }
+    if name == "sort" && call.arguments.args.is_empty() && sorts_list_of_tensors(ctx, call, receiver) {
+        report(ctx, call.range(), "sorting Tensors in Python", receiver, "use `torch.sort`");
     }
     if !is_tensor(ctx, receiver) {
         return;
@@ -332,58 +338,6 @@ fn hooked<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
 fn address<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<&'a Expr> {
     let method = expression.as_call_expr()?.func.as_attribute_expr()?;
     (method.attr.as_str() == "data_ptr" && is_tensor(ctx, &method.value)).then_some(&*method.value)
-}
-
-/// Returns whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
-fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> bool {
-    if let Some(keyword) = call.arguments.find_keyword("key") {
-        return match &keyword.value {
-            Expr::Lambda(lambda) => is_tensor(ctx, &lambda.body),
-            // A function of the project: Python calls it.
-            _ => {
-                let site = ctx.types.calls.iter().find(|site| site.location.range == call.range());
-                let Some([target]) = site.map(|site| site.targets.as_slice()) else { return false };
-                let function = FunctionId::new(ctx.db, target.document, target.path.clone());
-                FunctionContext::of(ctx.db, function).is_some_and(|key| returns_tensors(&key))
-            }
-        };
-    }
-    match sequence(values) {
-        Some(elements) => elements.len() > 1 && elements.iter().all(|element| is_tensor(ctx, element)),
-        None => is_tensor(ctx, values),
-    }
-}
-
-/// Returns the builtin that compares Tensors in Python, and its first argument: `sorted(rows, key=lambda row:
-/// row.sum())`.
-pub(super) fn comparing<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
-    let call = expression.as_call_expr()?;
-    let value = call.arguments.args.first()?;
-    let has_key = call.arguments.find_keyword("key").is_some();
-    let name = match ctx.builtin(&call.func)? {
-        "sorted" => "sorted",
-        "max" if has_key => "max",
-        "min" if has_key => "min",
-        _ => return None,
-    };
-    sorts_tensors(ctx, call, value).then_some((name, value))
-}
-
-/// Returns whether a call sorts by a lambda whose result is a Tensor as far as its type is known. The part that is not
-/// known may come from a loop that sorts the results of the previous iteration.
-fn may_sort_tensors(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
-    let lambda = call.arguments.find_keyword("key").and_then(|keyword| keyword.value.as_lambda_expr());
-    lambda.is_some_and(|lambda| {
-        let alternatives = &ctx.fact(&lambda.body).alternatives;
-        matches!(alternatives.as_slice(), [Alternative::Tensor { kind: TensorKind::Tensor, .. }])
-    })
-}
-
-/// Returns whether all results of a function are Tensors.
-fn returns_tensors(function: &FunctionContext) -> bool {
-    let mut returned = function.statements().into_iter().filter_map(|it| it.as_return_stmt()).peekable();
-    returned.peek().is_some()
-        && returned.all(|it| it.value.as_deref().is_some_and(|value| is_tensor(function, value)))
 }
 
 /// Returns whether a call enables gradients: `requires_grad_()`, `requires_grad_(True)`.

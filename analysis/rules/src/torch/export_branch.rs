@@ -6,12 +6,12 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Origin};
 use super::break_branch::predicate;
-use super::break_tensor::comparing;
+use super::ordering::comparing;
 use super::trace_constant::size_in;
 use super::value_sizes::{self, SizeUse};
 use super::{
     bool_severity, decisions, exports, handles_tracing, is_assumed, number_decisions, records_symbolically,
-    snippet,
+    snippet, tensor_guards,
 };
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Binding;
@@ -196,6 +196,18 @@ fn rank_in<'a>(ctx: &FunctionContext, test: &'a Expr) -> Option<&'a Expr> {
 /// Reports calls that return a Python bool, or compare Tensors: `torch.equal(a, b)`, `any(v > 0 for v in x)`,
 /// `sorted(rows, key=norm)`.
 fn predicates(ctx: &FunctionContext) {
+    for guard in tensor_guards(ctx) {
+        let severity = if is_assumed(ctx, guard) { Severity::Info } else { Severity::Error };
+        let message = format!(
+            "`{}` is a Tensor without a value yet: a `case` with it cannot be exported",
+            snippet(ctx, guard)
+        );
+        ctx.report(&TORCH_EXPORT_BRANCH, guard, message)
+            .severity(severity)
+            .why(ctx.why(guard))
+            .help(HELP)
+            .emit();
+    }
     for expression in ctx.expressions() {
         let found = predicate(ctx, expression).or_else(|| comparing(ctx, expression));
         let Some((name, value)) = found else { continue };

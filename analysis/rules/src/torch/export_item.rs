@@ -6,7 +6,9 @@ use ruff_text_size::Ranged;
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
-use super::{exports, handles_tracing, host_values, is_assumed, snippet};
+use super::break_item::scalar_index;
+use super::break_shape::is_one_hot;
+use super::{exports, handles_tracing, host_values, is_assumed, records_symbolically, snippet};
 use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
 
@@ -99,13 +101,26 @@ fn needed<'a>(
                 })?;
                 return Some((format!("`{name}()`"), value));
             }
+            if is_one_hot(ctx, expression)
+                && call.arguments.len() == 1
+                && let Some(value) = values.first().filter(|value| is_tensor(ctx, value))
+                && !records_symbolically(ctx)
+            {
+                return Some(("`one_hot` without `num_classes`".to_owned(), value));
+            }
             let name = ctx.resolve(&call.func)?;
             let function =
                 name.strip_prefix("math.").filter(|function| FLOAT_FUNCTIONS.contains(function))?;
-            let value = values.iter().filter(|value| is_read(value)).find_map(number)?;
+            let value = values.iter().find_map(|value| {
+                let direct = is_tensor(ctx, value).then_some(value);
+                direct.or_else(|| is_read(value).then(|| number(value)).flatten())
+            })?;
             Some((format!("`math.{function}`"), value))
         }
         Expr::Subscript(subscript) => {
+            if let Some(found) = scalar_index(ctx, expression).filter(|_| !records_symbolically(ctx)) {
+                return Some(found);
+            }
             let sequence = matches!(&*subscript.value, Expr::List(_) | Expr::Tuple(_))
                 || matches!(
                     ctx.fact(&subscript.value).alternatives.as_slice(),

@@ -9,11 +9,12 @@
 //!     if norm > 1.0: …                   # `norm` is `total(tensors).item()` of the caller
 //! ```
 
-use ruff_python_ast::{Expr, Operator};
+use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::path_certainty::{self, Passed};
+use super::super::tracing::is_tensor;
 use ag_index::facts::Alternative;
 use ag_index::index::FunctionId;
 use ag_staging::host_numbers::HostNumbers;
@@ -53,6 +54,8 @@ fn within<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, calls: usize) -> 
 /// table[x.argmax().item()]
 /// [x] * n
 /// range(n)
+/// weights[0, n]
+/// "%d rows" % n
 /// ```
 pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str, &'a Expr)> {
     let find = |expression: &'a Expr| match expression {
@@ -87,6 +90,25 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
             };
             Some(("a lookup", index))
         }
+        Expr::BinOp(operation)
+            if operation.op == Operator::Mod
+                && operation.left.is_string_literal_expr()
+                && !is_message(ctx, expression) =>
+        {
+            let values = match &*operation.right {
+                Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            Some(("`%`", values.iter().find_map(|value| number(ctx, value))?))
+        }
+        // `x[0, n]`
+        Expr::Subscript(item) if is_tensor(ctx, &item.value) => {
+            let indices = item.slice.as_tuple_expr()?.elts.iter().filter(|index| !index.is_slice_expr());
+            Some((
+                "an index in several dimensions",
+                indices.into_iter().find_map(|index| number(ctx, index))?,
+            ))
+        }
         Expr::BinOp(operation) if operation.op == Operator::Mult => {
             let sides = [(&*operation.left, &*operation.right), (&*operation.right, &*operation.left)];
             let (_, count) = sides.into_iter().find(|(sequence, _)| is_container(ctx, sequence))?;
@@ -96,6 +118,14 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
     };
     let found = ctx.expressions().into_iter().filter_map(|expression| Some((expression, find(expression)?)));
     found.map(|(expression, (what, number))| (expression, what, number)).collect()
+}
+
+/// Returns whether an expression is in a `raise` or an `assert`, which may not evaluate it.
+fn is_message(ctx: &FunctionContext, expression: &Expr) -> bool {
+    ctx.statements().into_iter().any(|statement| {
+        matches!(statement, Stmt::Raise(_) | Stmt::Assert(_))
+            && statement.range().contains_range(expression.range())
+    })
 }
 
 fn is_container(ctx: &FunctionContext, value: &Expr) -> bool {

@@ -18,8 +18,10 @@ mod exported_program;
 pub(super) mod func_gradient;
 mod host_values;
 pub(super) mod operator_arguments;
+mod ordering;
 mod places;
 pub(super) mod recompile;
+mod repeated_changes;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
 mod script_class;
@@ -35,11 +37,12 @@ mod script_types;
 pub(super) mod script_undefined;
 pub(super) mod script_unsupported;
 pub(super) mod script_untyped;
+pub(super) mod stale_attribute;
 pub(super) mod trace_constant;
 mod value_sizes;
 pub(super) mod vmap;
 
-use ruff_python_ast::{CmpOp, Expr, UnaryOp};
+use ruff_python_ast::{CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::FunctionContext;
@@ -182,6 +185,19 @@ fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions = tracing::decisions(ctx);
     decisions.retain(|decision| !handles_tracing(ctx, decision.test.range()));
     decisions
+}
+
+/// Returns the guards of `match` statements that are Tensors: `case Step(error) if error < 1:`. Guards with `and`, `or`
+/// or `not` are decisions.
+fn tensor_guards<'a>(ctx: &FunctionContext<'a>) -> Vec<&'a Expr> {
+    let statements = ctx.statements().into_iter().filter_map(Stmt::as_match_stmt);
+    let guards = statements.flat_map(|node| node.cases.iter().filter_map(|case| case.guard.as_deref()));
+    let is_decision = |guard: &Expr| matches!(guard, Expr::BoolOp(_) | Expr::UnaryOp(_));
+    guards
+        .filter(|guard| {
+            !is_decision(guard) && tracing::is_tensor(ctx, guard) && !handles_tracing(ctx, guard.range())
+        })
+        .collect()
 }
 
 /// Returns whether torch.compile turns an `assert` into a check in the graph. It does unless the message is computed.

@@ -1,21 +1,25 @@
 //! Integers and containers that change in each call of a compiled function.
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::places::{self, Holder};
+use super::repeated_changes::{self, Owner};
 use super::{compiles, handles_tracing, snippet};
 use ag_db::text;
 use ag_index::facts::Alternative;
+use ag_index::index::file_index;
 use ag_syntax::expressions::natural;
 
 declare_rule! {
     /// ## What it does
     /// Reports integers that a function compiled by `torch.compile` changes in each call, as in `self.calls += 1`. They
-    /// belong to an `nn.Module` or a global variable, directly or through other objects. It also reports containers
-    /// that grow in each call: `self.history.append(y)`.
+    /// belong to an `nn.Module` or a global variable, directly or through other objects. It also reports integers of a
+    /// module that a loop of the same file changes (`model.epoch = epoch`), and containers that grow in each call:
+    /// `self.history.append(y)`.
     ///
     /// ## Why is this bad?
     /// The compiler treats these integers, and the lengths of containers, as constants and guards on them, so each call
@@ -82,6 +86,49 @@ fn check(ctx: &FunctionContext) {
         counts(ctx, statement);
         grows(ctx, statement);
     }
+    changes_outside(ctx);
+}
+
+/// Reports an integer of a module that other code changes in a loop: `self.epoch`, with `model.epoch = epoch`.
+fn changes_outside(ctx: &FunctionContext) {
+    let mut reported: Vec<&str> = Vec::new();
+    for expression in ctx.expressions() {
+        let Expr::Attribute(attribute) = expression else { continue };
+        let name = &attribute.attr.id;
+        if !attribute.ctx.is_load()
+            || !ctx.is_receiver(&attribute.value)
+            || reported.contains(&name.as_str())
+            || !is_known_int(ctx, expression)
+            || !is_only_owner(ctx, name)
+            || places::of_object(ctx, &attribute.value) != Some(Holder::Module)
+            || handles_tracing(ctx, attribute.range())
+            || repeated_changes::find(ctx.db, ctx.document, &Owner::Object, name).is_none()
+        {
+            continue;
+        }
+        reported.push(name);
+        let message = format!(
+            "`{}`, an integer of a module, changes repeatedly, and each change recompiles the function",
+            snippet(ctx, expression)
+        );
+        ctx.report(&TORCH_RECOMPILE, expression, message)
+            .help("store the number in a buffer (`register_buffer`), or pass it as an argument")
+            .emit();
+    }
+}
+
+/// Returns whether the class of this method is the only one in the file with methods that assign this attribute.
+fn is_only_owner(ctx: &FunctionContext, attribute: &Name) -> bool {
+    let index = file_index(ctx.db, ctx.document);
+    let Some(own) = ctx.class() else { return false };
+    let stores = index.signatures.iter_enumerated().filter(|(_, it)| it.stores.contains(attribute));
+    let mut owners = stores
+        .filter_map(|(function, _)| index.definitions.classes.get(index.class_around(function.into())?));
+    let mut is_stored = false;
+    owners.all(|owner| {
+        is_stored = true;
+        owner.qualname == own.qualname
+    }) && is_stored
 }
 
 fn counts(ctx: &FunctionContext, statement: &Stmt) {

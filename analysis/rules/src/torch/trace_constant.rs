@@ -7,7 +7,9 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::pitfalls::runs_while_tracing::is_random;
 use super::super::tracing::{self, is_tensor};
-use super::{bool_severity, decisions, handles_tracing, host_value, is_assumed, snippet, traces};
+use super::{
+    bool_severity, decisions, handles_tracing, host_value, is_assumed, snippet, tensor_guards, traces,
+};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::facts::Binding;
@@ -94,6 +96,14 @@ fn on_tensors(ctx: &FunctionContext) {
             decision.test,
         );
     }
+    for guard in tensor_guards(ctx) {
+        let severity = if is_assumed(ctx, guard) { Severity::Info } else { Severity::Warning };
+        let message = format!(
+            "`{}` is a Tensor: a `case` with it is decided once, for the example inputs",
+            snippet(ctx, guard)
+        );
+        report(ctx, guard, message, severity, guard);
+    }
     for (construct, node) in ctx.decisions() {
         if let ConstructNode::For(statement) = node
             && construct.binding == Binding::Staged
@@ -111,23 +121,31 @@ fn on_tensors(ctx: &FunctionContext) {
     loops_over_sizes(ctx);
 }
 
-/// Reports loops such as `for i in range(x.shape[0]):`. In the graph, the loop has as many iterations as for the
-/// example inputs.
+/// Reports loops and comprehensions such as `for i in range(x.shape[0])`. In the graph, they have as many iterations as
+/// for the example inputs.
 fn loops_over_sizes(ctx: &FunctionContext) {
-    for (construct, node) in ctx.decisions() {
-        let ConstructNode::For(statement) = node else { continue };
-        let Some(call) =
-            statement.iter.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range"))
-        else {
+    let loops = ctx.decisions().filter_map(|(_, node)| match node {
+        ConstructNode::For(statement) => Some(&*statement.iter),
+        _ => None,
+    });
+    let comprehensions = ctx.expressions().into_iter().flat_map(|expression| match expression {
+        Expr::ListComp(ast::ExprListComp { generators, .. })
+        | Expr::SetComp(ast::ExprSetComp { generators, .. })
+        | Expr::DictComp(ast::ExprDictComp { generators, .. })
+        | Expr::Generator(ast::ExprGenerator { generators, .. }) => generators.as_slice(),
+        _ => &[],
+    });
+    for iter in loops.chain(comprehensions.map(|generator| &generator.iter)) {
+        let Some(call) = iter.as_call_expr().filter(|call| ctx.builtin(&call.func) == Some("range")) else {
             continue;
         };
         let size = call.arguments.args.iter().find_map(|bound| size_in(ctx, bound));
-        if let Some(size) = size.filter(|_| !handles_tracing(ctx, construct.range)) {
+        if let Some(size) = size.filter(|_| !handles_tracing(ctx, iter.range())) {
             let message = format!(
                 "the loop over `{}` is unrolled for the size of the example inputs",
-                snippet(ctx, &statement.iter)
+                snippet(ctx, iter)
             );
-            report(ctx, &statement.iter, message, Severity::Warning, size);
+            report(ctx, iter, message, Severity::Warning, size);
         }
     }
 }

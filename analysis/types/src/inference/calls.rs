@@ -69,10 +69,10 @@ impl Inference<'_> {
         if self.autograd_function(call, expression, calls) {
             return;
         }
-        if let Some((function, iterables)) = resolve::applied_by_builtin(call) {
+        if let Some((function, arguments)) = self.applied_to_elements(index, call) {
             let targets = self.targets(function);
-            let elements = iterables.iter().map(|iterable| self.elements(iterable)).zip(0..);
-            let arguments = elements.map(|(assumed, position)| (ArgumentSlot::Position(position), assumed));
+            let arguments = arguments.into_iter().zip(0..);
+            let arguments = arguments.map(|(assumed, position)| (ArgumentSlot::Position(position), assumed));
             if !targets.is_empty() {
                 calls.push(CallSite {
                     arguments: arguments.collect(),
@@ -169,7 +169,29 @@ impl Inference<'_> {
         }
     }
 
-    /// Adds the call of a property, or of the method of an operator: `state.total`, `a + b`, `-a`, `a < b`.
+    /// Returns the function that Python applies to elements, and the types of its arguments: `map(f, xs)`,
+    /// `sorted(xs, key=f)`, `reduce(f, xs)`, `reduce(f, xs, start)`.
+    fn applied_to_elements<'e>(
+        &self,
+        index: &FileIndex,
+        call: &'e ast::ExprCall,
+    ) -> Option<(&'e Expr, Vec<AssumedType>)> {
+        if index.imports.resolve(&call.func).is_some_and(|name| name == "functools.reduce") {
+            let (function, iterable, start) = match &*call.arguments.args {
+                [function, iterable] => (function, iterable, None),
+                [function, iterable, start] => (function, iterable, Some(start)),
+                _ => return None,
+            };
+            let element = self.elements(iterable);
+            let first = start.map_or_else(|| element.clone(), |start| self.assumed(start));
+            return Some((function, vec![first, element]));
+        }
+        let (function, iterables) = resolve::applied_by_builtin(call)?;
+        Some((function, iterables.iter().map(|iterable| self.elements(iterable)).collect()))
+    }
+
+    /// Adds the call of a property, or of the method of an operator: `state.total`, `a + b`, `-a`, `a < b`, `x in a`,
+    /// `a[x]`.
     pub(super) fn special_method(&self, expression: &Expr, id: ExprId, calls: &mut Vec<CallSite>) {
         let (object, name, argument) = match expression {
             Expr::Attribute(attribute) if attribute.ctx.is_load() => (&*attribute.value, None, None),
@@ -189,9 +211,16 @@ impl Inference<'_> {
                     ast::CmpOp::GtE => "__ge__",
                     ast::CmpOp::Eq => "__eq__",
                     ast::CmpOp::NotEq => "__ne__",
-                    _ => return,
+                    ast::CmpOp::In | ast::CmpOp::NotIn => "__contains__",
+                    ast::CmpOp::Is | ast::CmpOp::IsNot => return,
                 };
-                (&*compare.left, Some(name), Some(right))
+                match name {
+                    "__contains__" => (right, Some(name), Some(&*compare.left)),
+                    _ => (&*compare.left, Some(name), Some(right)),
+                }
+            }
+            Expr::Subscript(item) if item.ctx.is_load() => {
+                (&*item.value, Some("__getitem__"), Some(&*item.slice))
             }
             _ => return,
         };
