@@ -421,6 +421,18 @@ impl Solver<'_> {
                     );
                 }
             }
+            // `partial(Head, activation=relu)`
+            Value::Class(class) => {
+                self.add(result, value);
+                let init = self.name_id("__init__");
+                let constructors =
+                    self.class_attribute(class, init).map(|init| self.values_of(init)).unwrap_or_default();
+                for constructor in constructors {
+                    if let Value::Function { document: defined, function, .. } = constructor {
+                        self.pass(document, &call, 1, (defined, function), 1);
+                    }
+                }
+            }
             other => self.add(result, other),
         }
     }
