@@ -1,6 +1,5 @@
 """Training steps with `torch.amp.GradScaler` have the same scales, parameters and skipped steps as in eager torch."""
 
-
 import pytest
 import torch
 from torch.nn.functional import mse_loss

@@ -34,4 +34,4 @@ pub use lower::MIN_OPERATORS;
 pub use options::{Limits, Options};
 pub use pass::{Fired, Pass, Passes};
 pub use run::Memory;
-pub use segment::{Base, Failure, Input, Layouts, NewTensor, Output, OutputView, Segment, Stopped};
+pub use segment::{Base, Failure, Input, Layouts, NewList, NewTensor, Output, OutputView, Segment, Stopped};

@@ -91,7 +91,11 @@ impl List {
         Ok(index * bytes)
     }
 
-    pub(crate) fn address(&mut self) -> *mut u8 {
+    pub(crate) fn address(&self) -> *const u8 {
+        self.borrowed.map_or_else(|| self.data.as_ptr().cast(), |borrowed| borrowed.address.cast_const())
+    }
+
+    pub(crate) fn address_mut(&mut self) -> *mut u8 {
         self.borrowed.map_or_else(|| self.data.as_mut_ptr().cast(), |borrowed| borrowed.address)
     }
 
@@ -100,7 +104,7 @@ impl List {
         if self.borrowed.is_some_and(|borrowed| borrowed.is_read_only) {
             self.own();
         }
-        self.address()
+        self.address_mut()
     }
 
     /// Copies the tensors to memory of the list.
@@ -142,7 +146,7 @@ impl List {
             if words > length {
                 self.data.as_mut_ptr().add(words - 1).write(0);
             }
-            from.copy_to_nonoverlapping(self.address().add(self.bytes), bytes);
+            from.copy_to_nonoverlapping(self.address_mut().add(self.bytes), bytes);
             self.data.set_len(words.max(length));
         }
         self.bytes = end;

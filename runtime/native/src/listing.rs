@@ -69,7 +69,7 @@ impl Segment {
         self.outputs.iter().filter_map(|(value, output)| match output {
             Output::Tensor(index) => Some((*value, &self.tensors[*index].strides[..])),
             Output::View(view) => Some((*value, &view.strides[..])),
-            Output::Number(_) => None,
+            Output::Number(_) | Output::List(_) => None,
         })
     }
 

@@ -10,7 +10,7 @@ use crate::dtype::Element;
 use crate::kernels::Shape;
 use crate::list::{BorrowedMemory, List, position};
 use crate::program::{ARENA, CONSTANTS, Elementwise, ListRegister, Number, Outer, Program, Register, Step};
-use crate::segment::{Failure, Segment, Stopped};
+use crate::segment::{Failure, NewList, Segment, Stopped};
 use crate::view::Place;
 
 /// Memory for runs, which is reused by the next run.
@@ -120,6 +120,16 @@ impl Memory {
         self.lists.resize_with(program.lists as usize, List::default);
         self.spare.sort_by_key(|(_, data)| data.capacity());
         self.spare.drain(..self.spare.len().saturating_sub(program.lists as usize));
+    }
+
+    /// Returns the addresses of the items of a list that has left the segment of the last run, each contiguous. `None` if
+    /// an item is missing, as in `[None] * n`.
+    pub fn items(&self, list: &NewList) -> Option<impl Iterator<Item = *const u8>> {
+        let bytes = list.item_bytes();
+        let list = self.lists.get(list.register.0 as usize)?;
+        let address = list.address();
+        (list.missing_count == 0)
+            .then(|| (0..list.bytes / bytes).map(move |index| address.wrapping_add(index * bytes)))
     }
 
     /// Returns the size in bytes of the memory that the next run can use.
@@ -306,7 +316,7 @@ impl Memory {
                         let (index, bytes) = (self.number(*index), *bytes as usize);
                         let list = self.list(*list);
                         let start = list.start(index, bytes)?;
-                        self.bases[*base as usize] = list.address().add(start);
+                        self.bases[*base as usize] = list.address_mut().add(start);
                     }
                     Step::BorrowLast { base, list, bytes } => {
                         let bytes = *bytes as usize;
@@ -314,7 +324,7 @@ impl Memory {
                         let start = list.start(u64::MAX, bytes)?;
                         list.missing.truncate(start / bytes);
                         list.bytes = start;
-                        self.bases[*base as usize] = list.address().add(start);
+                        self.bases[*base as usize] = list.address_mut().add(start);
                     }
                     Step::Pop { out, list, index, bytes } => {
                         let (out, index, bytes) = (self.at(*out), self.number(*index), *bytes as usize);

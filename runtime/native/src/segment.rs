@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::dtype::Element;
 use crate::pass::Fired;
-use crate::program::{Number, Program, Register};
+use crate::program::{ListRegister, Number, Program, Register};
 
 /// Consecutive nodes of a region that run natively.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Segment {
     pub outputs: Vec<(Value, Output)>,
     /// The tensors that the segment writes.
     pub tensors: Vec<NewTensor>,
+    /// The lists that leave the segment.
+    pub lists: Vec<NewList>,
     /// How often each pass has changed the program.
     pub fired: Fired,
     pub(crate) program: Program,
@@ -56,12 +58,30 @@ pub struct NewTensor {
     pub strides: Vec<usize>,
 }
 
+/// A list of contiguous tensors that leaves a segment. Its length is only known after a run (`Memory::items`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewList {
+    pub element: Element,
+    /// The sizes of each item.
+    pub sizes: Vec<usize>,
+    pub(crate) register: ListRegister,
+}
+
+impl NewList {
+    /// Returns the size in bytes of an item.
+    pub fn item_bytes(&self) -> usize {
+        self.sizes.iter().product::<usize>() * self.element.size()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// The tensor with this index in `Segment::tensors`.
     Tensor(usize),
     View(OutputView),
     Number(Kind),
+    /// The list with this index in `Segment::lists`.
+    List(usize),
 }
 
 /// A view of a tensor, as `torch.as_strided` creates it; other outputs may share the tensor.

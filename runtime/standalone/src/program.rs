@@ -128,6 +128,7 @@ impl<'m> Program<'m> {
             }
             Output::Number(kind) => Ok(Value::Number(*kind)),
             Output::View(_) => Err(unsupported(format!("result {index} is a view"), None)),
+            Output::List(_) => Err(unsupported(format!("result {index} is a list"), None)),
         });
         let results = results.collect::<Result<_, _>>()?;
         Ok(Self { segment, sources, arguments, results, files: graph.files.clone() })

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use ag_native::{Base, Input, Memory, Output};
+use ag_native::{Base, Input, Memory, NewList, Output, Segment};
 use tch::Tensor;
 
 use super::registers::Registers;
@@ -27,6 +27,8 @@ pub(super) struct Scratch {
     addresses: Vec<*mut u8>,
     tensors: Vec<Tensor>,
     views: Vec<Tensor>,
+    lists: Vec<Value>,
+    numbers: Vec<u64>,
 }
 
 impl Scratch {
@@ -39,6 +41,7 @@ impl Scratch {
     pub(super) fn keep(mut self) {
         self.tensors.clear();
         self.views.clear();
+        self.lists.clear();
         if self.memory.size() <= MAX_KEPT {
             KEPT.set(Some(self));
         }
@@ -85,6 +88,10 @@ impl Scratch {
         let run = unsafe { native.segment.run(&mut self.memory, &self.inputs, &self.addresses, poll) };
         native.backoff.count(run.is_err());
         let Ok(numbers) = run else { return false };
+        self.numbers.clear();
+        self.numbers.extend_from_slice(numbers);
+        let Some(lists) = lists(&native.segment, &self.memory) else { return false };
+        self.lists = lists;
         self.views.clear();
         for (_, output) in &native.segment.outputs {
             let Output::View(view) = output else { continue };
@@ -108,7 +115,8 @@ impl Scratch {
                 Dead::Object(reg) => *registers.object_mut(*reg) = Value::None,
             }
         }
-        let mut numbers = numbers.iter();
+        let mut numbers = self.numbers.iter();
+        let mut lists = self.lists.drain(..);
         let mut taken = 0;
         let mut views = self.views.drain(..);
         let mut tensors = self.tensors.drain(..);
@@ -120,6 +128,9 @@ impl Scratch {
                     taken = index + 1;
                 }
                 (Register::Tensor(reg), Output::View(_)) => *registers.tensor_mut(*reg) = views.next(),
+                (Register::Object(reg), Output::List(_)) => {
+                    *registers.object_mut(*reg) = lists.next().unwrap_or_default();
+                }
                 (Register::Scalar(reg, _), Output::Number(_)) => {
                     *registers.scalar_mut(*reg) = numbers.next().copied().unwrap_or_default();
                 }
@@ -128,4 +139,25 @@ impl Scratch {
         }
         true
     }
+}
+
+/// Returns the lists that leave a segment, after a run. `None` if an item is missing.
+fn lists(segment: &Segment, memory: &Memory) -> Option<Vec<Value>> {
+    segment.lists.iter().map(|list| items(list, memory)).collect()
+}
+
+/// Returns a list of new tensors.
+fn items(list: &NewList, memory: &Memory) -> Option<Value> {
+    let sizes: Vec<i64> = list.sizes.iter().map(|size| *size as i64).collect();
+    let mut strides = vec![1; sizes.len()];
+    for dimension in (1..sizes.len()).rev() {
+        strides[dimension - 1] = strides[dimension] * sizes[dimension];
+    }
+    let tensors = memory.items(list)?.map(|item| {
+        let (tensor, address) = aten::uninitialized(list.element.dtype(), &sizes, &strides)?;
+        // SAFETY: the new tensor is contiguous, and so is the item, which has the same dtype and sizes.
+        unsafe { item.copy_to_nonoverlapping(address, list.item_bytes()) };
+        Some(Value::Tensor(tensor.into()))
+    });
+    Some(Value::list(tensors.collect::<Option<_>>()?))
 }

@@ -70,7 +70,7 @@ pub fn segment(
         if lowering.node(node, life).is_none() {
             break;
         }
-        held.extend(node.outputs.iter().filter(|value| !lowering.can_leave(**value)));
+        held.extend(node.outputs.iter().filter(|value| !lowering.can_leave(node, **value)));
         for value in life.operands.iter().chain(&life.after) {
             held.remove(value);
         }

@@ -1,13 +1,18 @@
 //! The outputs of a segment: the values that are used after it, as tensors and numbers.
 
-use ag_graph::ir::{Node, Value};
+use ag_graph::ir::{Node, Op, Value};
 use ag_graph::liveness::NodeLife;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::lists::ListItem;
 use super::{Item, Lowering};
 use crate::program::{ARENA, Number};
-use crate::segment::{Base, NewTensor, Output, OutputView, Segment};
+use crate::segment::{Base, NewList, NewTensor, Output, OutputView, Segment};
 use crate::view::{BufferId, Place, View};
+
+/// The maximum size in bytes of the items of a list that leaves a segment. Each item is copied to the list, and from
+/// there to a tensor; for larger items, this takes longer than calls of libtorch.
+const MAX_ITEM_BYTES: u32 = 1 << 12;
 
 /// The owner of the memory of a tensor.
 #[derive(Clone, Copy)]
@@ -24,18 +29,24 @@ pub(super) struct Outputs {
     pub(super) numbers: Vec<Number>,
     pub(super) tensors: Vec<NewTensor>,
     pub(super) tensor_bases: Vec<u32>,
+    lists: Vec<NewList>,
     /// For each buffer with several outputs, the tensor that holds the whole buffer. The outputs are views of this
     /// tensor.
     shared: FxHashMap<BufferId, usize>,
 }
 
 impl Lowering<'_> {
-    /// Returns whether a value can be an output: a number, or a tensor with the same layout as torch's result.
-    pub(super) fn can_leave(&self, value: Value) -> bool {
+    /// Returns whether a result of a node can be an output: a number, a tensor with the same layout as torch's result, or
+    /// a list of small tensors that a loop has made, as in `while x.norm() > 1: xs.append(x)`.
+    pub(super) fn can_leave(&self, node: &Node, value: Value) -> bool {
         match self.items.get(&value) {
             Some((Item::Number(..), _)) => true,
             Some((Item::Tensor(view), _)) => view.has_torch_layout && self.owner(view).is_some(),
-            _ => false,
+            Some((Item::List(_, item), _)) => {
+                matches!(node.op, Op::While | Op::For)
+                    && item.bytes().is_some_and(|bytes| bytes <= MAX_ITEM_BYTES)
+            }
+            None => false,
         }
     }
 
@@ -71,6 +82,10 @@ impl Lowering<'_> {
                     let is_alone = view.buffer.is_some_and(|buffer| sharers[&buffer] == 1);
                     self.output(&mut outputs, view, is_alone)?
                 }
+                Item::List(register, ListItem::Tensor(element, sizes)) => {
+                    outputs.lists.push(NewList { element, sizes, register });
+                    Output::List(outputs.lists.len() - 1)
+                }
                 Item::List(..) => return None,
             };
             outputs.values.push((value, output));
@@ -84,8 +99,8 @@ impl Lowering<'_> {
         program.arena = arena.bytes();
         program.inputs = input_bases.iter().filter_map(|base| base.ok()).collect();
         program.number_loops();
-        let Outputs { values: outputs, numbers, tensors, tensor_bases, .. } = outputs;
-        Segment { nodes, inputs, outputs, tensors, fired, program, input_bases, tensor_bases, numbers }
+        let Outputs { values: outputs, numbers, tensors, tensor_bases, lists, .. } = outputs;
+        Segment { nodes, inputs, outputs, tensors, lists, fired, program, input_bases, tensor_bases, numbers }
     }
 
     /// Returns the output for a tensor. `is_alone` is true if no other output is in the same buffer.
