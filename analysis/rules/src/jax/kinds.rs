@@ -8,6 +8,7 @@ use super::super::FileContext;
 use super::may_use_64_bits;
 use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
+use ag_index::callbacks::argument;
 use ag_syntax::expressions::natural;
 use ag_syntax::statements;
 
@@ -51,7 +52,7 @@ pub(super) fn of<'a>(
             return def.decorator_list.is_empty().then(|| Kind::untraceable("a function")).flatten();
         }
         Bound::Class(_) => return Kind::untraceable("a class"),
-        Bound::Other => return of_default(ctx, program, scope, value, depth),
+        Bound::Other => return of_parameter(ctx, program, scope, value, depth),
         Bound::Count | Bound::Import => return None,
     };
     let inner = |value: &'a Expr| of(ctx, program, scope, value, depth + 1);
@@ -124,8 +125,9 @@ pub(super) fn of<'a>(
     }
 }
 
-/// Returns the kind of a parameter's default, if that is a string or an object: `def train(w, options=Options())`.
-fn of_default<'a>(
+/// Returns the kind of a parameter: that of its default, if this is a string or an object, as in
+/// `def train(w, options=Options())`, or else that of the arguments, if all calls of the file pass the same kind.
+fn of_parameter<'a>(
     ctx: &FileContext,
     program: &Program<'a>,
     scope: ScopeId,
@@ -136,9 +138,26 @@ fn of_default<'a>(
     let (binding, owner) = program.binding(scope, &name.id, name.range.start())?;
     let range = program.range(owner);
     let (def, around) = program.functions.iter().find(|(def, _)| def.range() == range)?;
-    let parameter = def.parameters.iter().find(|parameter| parameter.name().range() == binding.range)?;
-    let default = parameter.default().filter(|it| it.is_call_expr() || it.is_string_literal_expr())?;
-    of(ctx, program, *around, default, depth + 1).filter(|kind| !kind.traceable)
+    let mut parameters = def.parameters.iter().enumerate();
+    let (position, parameter) =
+        parameters.find(|(_, parameter)| parameter.name().range() == binding.range)?;
+    if let Some(default) = parameter.default() {
+        let is_known = default.is_call_expr() || default.is_string_literal_expr();
+        let kind = is_known.then(|| of(ctx, program, *around, default, depth + 1)).flatten();
+        return kind.filter(|kind| !kind.traceable);
+    }
+    let calls = program.calls.iter().filter(|site| match program.value(site.scope, &site.node.func) {
+        (Bound::Function(called), _) => called.range() == range,
+        _ => false,
+    });
+    let kinds: Vec<Option<Kind>> = calls
+        .map(|site| {
+            let passed = argument(site.node, position, parameter.name())?;
+            of(ctx, program, site.scope, passed, depth + 1)
+        })
+        .collect();
+    let (first, others) = kinds.split_first()?;
+    first.clone().filter(|_| others.iter().all(|other| other == first))
 }
 
 /// Returns whether a NumPy array may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns such an array
