@@ -18,6 +18,7 @@ from . import attributes, outcomes, python_calls, ranges, regions
 from .calls import call
 from .if_exp import either, selected
 from .overloads import OVERLOADS
+from .standins import is_stand_in
 from .values import LIST_LOOPS, List
 
 
@@ -70,7 +71,7 @@ def _of_object(args, name):
     """Returns the arguments of a conversion of an object to a number. If a method of the user's class converts it to a number
     of the graph, this number replaces the object: Python itself accepts only its own numbers from such a method."""
     method = getattr(type(args[0]), name, None) if len(args) == 1 else None
-    if current() is None or not isinstance(method, types.FunctionType):
+    if current() is None or not isinstance(method, types.FunctionType) or is_stand_in(args[0]):
         return args
     return (call(method, args, {}),)
 
