@@ -4,7 +4,6 @@
 use ruff_python_ast::{self as ast, Expr};
 
 use crate::FunctionContext;
-use ag_flow::DefKind;
 use ag_index::facts::{Alternative, Fact};
 use ag_syntax::qname::QName;
 
@@ -66,26 +65,37 @@ pub(crate) fn pushed<'a>(
     is_tensor(item).then(|| (function.to_owned(), item))
 }
 
-/// Returns a Tensor among the elements of a sequence with several elements: `x[i]` for `[x[i] for i in range(n)]`, or
-/// for a variable with this value.
-pub(crate) fn element<'a>(
-    ctx: &FunctionContext<'a>,
-    sequence: &'a Expr,
-    is_tensor: &dyn Fn(&Expr) -> bool,
-) -> Option<&'a Expr> {
+/// Returns the elements of a sequence that the function creates, as far as the syntax shows that there are several: the
+/// elements of a display, the element of a comprehension, or what the function appends to an empty list. The sequence may
+/// be the value of a variable.
+pub(crate) fn elements<'a>(ctx: &FunctionContext<'a>, sequence: &'a Expr) -> Vec<&'a Expr> {
     match sequence {
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-            elts.iter().find(|element| elts.len() > 1 && is_tensor(element))
+            if elts.len() > 1 { elts.iter().collect() } else { Vec::new() }
         }
         Expr::ListComp(ast::ExprListComp { elt, .. }) | Expr::Generator(ast::ExprGenerator { elt, .. }) => {
-            is_tensor(elt).then_some(&**elt)
+            vec![elt]
         }
         Expr::Name(name) => {
             let definitions = ctx.flow.definitions_of(name.range, &QName::from(&name.id));
-            let [definition] = definitions.as_slice() else { return None };
-            let value = ctx.bound_value(definition).filter(|_| definition.kind == DefKind::Assign)?;
-            (!value.is_name_expr()).then(|| element(ctx, value, is_tensor)).flatten()
+            let [definition] = definitions.as_slice() else { return Vec::new() };
+            match ctx.value_of(definition) {
+                Some(Expr::List(list)) if list.elts.is_empty() => appended(ctx, &name.id),
+                Some(value) if !value.is_name_expr() => elements(ctx, value),
+                _ => Vec::new(),
+            }
         }
-        _ => None,
+        _ => Vec::new(),
     }
+}
+
+/// Returns what the function appends to a list.
+fn appended<'a>(ctx: &FunctionContext<'a>, list: &str) -> Vec<&'a Expr> {
+    let appended = ctx.expressions().into_iter().filter_map(|expression| {
+        let call = expression.as_call_expr()?;
+        let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "append")?;
+        let is_it = method.value.as_name_expr().is_some_and(|name| name.id.as_str() == list);
+        call.arguments.args.first().filter(|_| is_it)
+    });
+    appended.collect()
 }

@@ -239,17 +239,7 @@ impl<'a> Program<'a> {
         object: &'a Expr,
         method: &str,
     ) -> Option<&'a ast::StmtFunctionDef> {
-        let (value, scope) = match object {
-            Expr::Attribute(attribute) => self.attribute_value(scope, attribute)?,
-            Expr::Name(_) => match self.value(scope, object) {
-                (Bound::Value(value), scope) => (value, scope),
-                _ => return None,
-            },
-            // `Model(3).loss`
-            Expr::Call(_) => (object, scope),
-            _ => return None,
-        };
-        let (Bound::Class(class), _) = self.value(scope, &value.as_call_expr()?.func) else { return None };
+        let class = self.class_of_object(scope, object)?;
         let is_assigned = self.stores.iter().any(|store| store.node.attr.as_str() == method);
         match self.bindings(self.scope_of(class.range())?, method) {
             [Binding { bound: Bound::Function(def), .. }]
@@ -259,6 +249,33 @@ impl<'a> Program<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the class of an object that the file creates: `model` after `model = Model(3)`, `self.layer` after
+    /// `self.layer = Layer(3)` in the constructor, `Model(3)`.
+    pub(crate) fn class_of_object(&self, scope: ScopeId, object: &'a Expr) -> Option<&'a ast::StmtClassDef> {
+        let (value, scope) = match object {
+            Expr::Attribute(attribute) => self.attribute_value(scope, attribute)?,
+            Expr::Name(_) => match self.value(scope, object) {
+                (Bound::Value(value), scope) => (value, scope),
+                _ => return None,
+            },
+            Expr::Call(_) => (object, scope),
+            _ => return None,
+        };
+        match self.value(scope, &value.as_call_expr()?.func) {
+            (Bound::Class(class), _) => Some(class),
+            _ => None,
+        }
+    }
+
+    /// Returns the calls of a function or class of the file by name. `range` is that of its definition.
+    pub(crate) fn calls_of(&self, range: TextRange) -> impl Iterator<Item = &Site<'a, ast::ExprCall>> {
+        self.calls.iter().filter(move |site| match self.value(site.scope, &site.node.func) {
+            (Bound::Function(def), _) => def.range() == range,
+            (Bound::Class(class), _) => class.range() == range,
+            _ => false,
+        })
     }
 
     /// Returns the class of `self`, in a method of the class.

@@ -102,8 +102,8 @@ pub fn between(before: &Version, after: &Version) -> Option<Difference> {
     (is_contained(before) && is_contained(after)).then_some(difference)
 }
 
-/// Returns whether both versions have the same imports, decorators, buffers, functions, classes around functions, and number of
-/// roots.
+/// Returns whether both versions have the same imports, decorators, buffers, functions, classes around functions, and
+/// number of roots.
 fn same_outline(old: &FileIndex, new: &FileIndex) -> bool {
     let functions = old.definitions.functions.iter().zip(&new.definitions.functions);
     old.too_deep == new.too_deep

@@ -196,11 +196,11 @@ impl Value {
 
     /// Returns the value if it is either this value or `other`.
     pub(super) fn joined(self, other: Self) -> Self {
-        match (self.without_integers(), other.without_integers()) {
-            _ if self == other => self,
-            (one, other) if one == other => one,
-            _ => Self::Unknown,
+        if self == other {
+            return self;
         }
+        let one = self.without_integers();
+        if one == other.without_integers() { one } else { Self::Unknown }
     }
 
     /// Returns the value without its known integers, as JAX passes it to a traced function.

@@ -203,7 +203,7 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
                     [first, second].into_iter().find(|value| tracing::is_tensor(ctx, value))?
                 }
                 ("max" | "min" | "sorted", [values]) if call.arguments.keywords.is_empty() => {
-                    comparisons::element(ctx, values, &is_tensor)?
+                    comparisons::elements(ctx, values).into_iter().find(|element| is_tensor(element))?
                 }
                 ("max" | "min" | "sorted", _) => comparisons::key(call)?,
                 _ => return None,

@@ -100,13 +100,7 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         match value {
             Value::Function(function) => {
                 let evaluator = self.of_document(function.document)?;
-                let program = evaluator.program;
-                let def = program.functions.iter().find(|(def, _)| def.range() == function.range);
-                let lambda = || program.lambdas.iter().find(|lambda| lambda.range() == function.range);
-                let found = match def {
-                    Some((def, _)) => Function::Def(def),
-                    None => Function::Lambda(lambda()?),
-                };
+                let found = evaluator.function_at(function.range)?;
                 let (bound, keywords) = (function.bound.clone(), function.keywords.clone());
                 let transforms = function.transforms.clone();
                 Some(Callee { evaluator, function: found, bound, keywords, transforms })
@@ -179,12 +173,9 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         name: &str,
         depth: usize,
     ) -> Option<Value> {
-        let creations =
-            self.program.calls.iter().filter(|site| match self.program.value(site.scope, &site.node.func) {
-                (Bound::Class(created), _) => created.range() == class.range(),
-                _ => false,
-            });
-        let values: Vec<Option<Value>> = creations
+        let values: Vec<Option<Value>> = self
+            .program
+            .calls_of(class.range())
             .map(|site| {
                 let arguments = &site.node.arguments;
                 if arguments.keywords.iter().any(|keyword| keyword.arg.is_none()) {

@@ -261,8 +261,8 @@ fn logs(expression: &Expr) -> bool {
     method.is_some_and(|method| LOGGING.contains(&method.attr.as_str()))
 }
 
-/// Returns whether a text has a conversion that needs a number, such as `%d` or `%.3f`, and no other kind: which value
-/// each of several conversions takes is not followed.
+/// Returns whether a text has conversions, and all of them need a number: `%d`, `%.3f`. With a text such as
+/// `"%s: %d"`, the tracer may be the value for `%s`.
 fn has_number(text: &Expr) -> bool {
     let Some(text) = text.as_string_literal_expr().map(|text| text.value.to_str().replace("%%", "")) else {
         return false;

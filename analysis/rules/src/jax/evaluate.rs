@@ -267,6 +267,16 @@ impl<'c, 'a> Evaluator<'c, 'a> {
         given.map(|(name, value)| (name, frame.value(value, &Environment::default()))).collect()
     }
 
+    /// Returns the `def` or lambda of the file at a range.
+    pub(super) fn function_at(&self, range: TextRange) -> Option<Function<'a>> {
+        let def = self.program.functions.iter().find(|(def, _)| def.range() == range);
+        let lambda = || self.program.lambdas.iter().find(|lambda| lambda.range() == range);
+        match def {
+            Some((def, _)) => Some(Function::Def(def)),
+            None => lambda().map(|lambda| Function::Lambda(lambda)),
+        }
+    }
+
     /// Returns the value that the calls in this file pass for a parameter; unknown if they pass different ones.
     pub(super) fn parameter(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Value {
         if let Some(known) = self.parameters.borrow().get(&parameter) {
@@ -285,11 +295,10 @@ impl<'c, 'a> Evaluator<'c, 'a> {
 
     fn passed(&self, owner: ScopeId, parameter: TextRange, depth: usize) -> Option<Value> {
         let range = self.program.range(owner);
-        let def = self.program.functions.iter().find(|(def, _)| def.range() == range).map(|(def, _)| *def);
-        let lambda = || self.program.lambdas.iter().find(|lambda| lambda.range() == range);
-        let function = match def {
-            Some(def) => Function::Def(def),
-            None => Function::Lambda(lambda()?),
+        let function = self.function_at(range)?;
+        let def = match function {
+            Function::Def(def) => Some(def),
+            _ => None,
         };
         let mut positional = function.positional().enumerate();
         let (position, parameter) = positional.find(|(_, it)| it.parameter.name.range() == parameter)?;

@@ -146,11 +146,8 @@ fn of_parameter<'a>(
         let kind = is_known.then(|| of(ctx, program, *around, default, depth + 1)).flatten();
         return kind.filter(|kind| !kind.traceable);
     }
-    let calls = program.calls.iter().filter(|site| match program.value(site.scope, &site.node.func) {
-        (Bound::Function(called), _) => called.range() == range,
-        _ => false,
-    });
-    let kinds: Vec<Option<Kind>> = calls
+    let kinds: Vec<Option<Kind>> = program
+        .calls_of(range)
         .map(|site| {
             let passed = argument(site.node, position, parameter.name())?;
             of(ctx, program, site.scope, passed, depth + 1)

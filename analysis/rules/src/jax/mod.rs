@@ -373,8 +373,8 @@ fn handles_state(ctx: &FunctionContext) -> bool {
     ctx.imports.uses("flax") && (ctx.imports.uses("flax.nnx") || ctx.imports.get("nnx").is_some())
 }
 
-/// Returns whether the function that starts the trace calls this method on an object of the module, or of a function outside the trace,
-/// directly or through other methods of the object:
+/// Returns whether the function that starts the trace calls this method on an object of the module, or of a function
+/// outside the trace, directly or through other methods of the object:
 ///
 /// ```python
 /// keys = Keys(0)

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::python_numbers::{is_number_type, returns_arithmetic};
 use crate::FileContext;
-use crate::program::{Bound, ScopeId};
+use crate::program::ScopeId;
 use ag_index::callbacks::argument;
 
 pub(super) struct NumberAttributes<'c, 'a> {
@@ -63,18 +63,8 @@ impl<'c, 'a> NumberAttributes<'c, 'a> {
     /// Returns the class of an object that the file creates, or of `self`.
     fn class_of(&self, scope: ScopeId, object: &'a Expr) -> Option<&'a ast::StmtClassDef> {
         let program = self.ctx.program();
-        let (value, scope) = match object {
-            Expr::Attribute(attribute) => program.attribute_value(scope, attribute)?,
-            Expr::Name(name) => match program.value(scope, object) {
-                (Bound::Value(value), scope) => (value, scope),
-                _ => return program.class_of_name(scope, name),
-            },
-            _ => return None,
-        };
-        match program.value(scope, &value.as_call_expr()?.func) {
-            (Bound::Class(class), _) => Some(class),
-            _ => None,
-        }
+        let own = || program.class_of_name(scope, object.as_name_expr()?);
+        program.class_of_object(scope, object).or_else(own)
     }
 }
 
@@ -127,10 +117,7 @@ fn is_number_parameter(
     }
     let Some(position) = position.checked_sub(1) else { return false };
     let program = ctx.program();
-    let creations = program.calls.iter().filter(|site| match program.value(site.scope, &site.node.func) {
-        (Bound::Class(created), _) => created.range() == class.range(),
-        _ => false,
-    });
+    let creations = program.calls_of(class.range());
     let passed: Vec<_> = creations.map(|site| argument(site.node, position, name)).collect();
     !passed.is_empty() && passed.iter().all(|value| value.is_some_and(Expr::is_number_literal_expr))
 }

@@ -9,12 +9,10 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use super::super::FunctionContext;
 use super::super::tracing::is_tensor;
+use super::super::{FunctionContext, comparisons};
 use ag_index::facts::{Alternative, TensorKind};
 use ag_index::index::FunctionId;
-use ag_syntax::expressions::sequence;
-use ag_syntax::qname::QName;
 
 /// Returns whether a call sorts Tensors: `sorted([x[0], x[1]])`, `sorted(rows, key=lambda row: row.sum())`.
 pub(super) fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values: &Expr) -> bool {
@@ -53,39 +51,10 @@ fn is_tuple_with_tensor(ctx: &FunctionContext, element: &Expr) -> bool {
     element.as_tuple_expr().is_some_and(|tuple| tuple.elts.first().is_some_and(|first| is_tensor(ctx, first)))
 }
 
-/// Returns whether `test` holds for all elements of a list that the function creates: a display of several elements, a
-/// comprehension, or a list to which it appends elements.
+/// Returns whether the elements of a sequence are known, and `test` holds for all of them.
 fn compares(ctx: &FunctionContext, values: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
-    match values {
-        Expr::ListComp(list) => test(&list.elt),
-        Expr::Generator(generator) => test(&generator.elt),
-        Expr::List(_) | Expr::Tuple(_) => {
-            let elements = sequence(values).unwrap_or_default();
-            elements.len() > 1 && elements.iter().all(test)
-        }
-        Expr::Name(name) => {
-            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
-            let [definition] = definitions.as_slice() else { return false };
-            match ctx.value_of(definition) {
-                Some(Expr::List(list)) if list.elts.is_empty() => is_appended(ctx, &name.id, test),
-                Some(value) if !value.is_name_expr() => compares(ctx, value, test),
-                _ => false,
-            }
-        }
-        _ => false,
-    }
-}
-
-/// Returns whether the function appends elements to a list, for all of which `test` holds.
-fn is_appended(ctx: &FunctionContext, list: &str, test: &dyn Fn(&Expr) -> bool) -> bool {
-    let appended = ctx.expressions().into_iter().filter_map(|expression| {
-        let call = expression.as_call_expr()?;
-        let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "append")?;
-        let is_it = method.value.as_name_expr().is_some_and(|name| name.id.as_str() == list);
-        call.arguments.args.first().filter(|_| is_it)
-    });
-    let mut appended = appended.peekable();
-    appended.peek().is_some() && appended.all(test)
+    let elements = comparisons::elements(ctx, values);
+    !elements.is_empty() && elements.into_iter().all(test)
 }
 
 /// Returns the builtin that compares Tensors in Python, and its first argument: `sorted(rows, key=lambda row:

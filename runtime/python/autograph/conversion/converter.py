@@ -153,8 +153,8 @@ def is_of_this_package(function):
 
 
 def is_user_code(function):
-    """Returns whether a function is code of the user, which is converted. Distributions, optimizers and `GradScaler` of torch count as such;
-    other code of torch, numpy, the standard library and this package do not."""
+    """Returns whether a function is code of the user, which is converted. Distributions, optimizers and `GradScaler` of
+    torch count as such; other code of torch, numpy, the standard library and this package does not."""
     path = function.__code__.co_filename
     if spans.is_converted_text(path):
         return False
