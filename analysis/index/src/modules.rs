@@ -28,6 +28,16 @@ pub fn module_names(db: &dyn Db, document: Document) -> Vec<Name> {
     relative.filter_map(name_of).collect()
 }
 
+/// Returns the document of a module; `own` if that is its module, or no module is given.
+pub fn document_of(db: &dyn Db, own: Document, module: Option<&str>) -> Option<Document> {
+    let Some(module) = module else { return Some(own) };
+    let is_named = |document: &Document| module_names(db, *document).iter().any(|name| name == module);
+    if is_named(&own) {
+        return Some(own);
+    }
+    Project::try_get(db)?.documents(db).values().copied().find(is_named)
+}
+
 /// `package/models/net.py` -> `package.models.net`, `package/__init__.py` -> `package`.
 fn name_of(relative: &SystemPath) -> Option<Name> {
     if !matches!(relative.extension(), Some("py" | "pyi")) {

@@ -23,10 +23,16 @@ pub(crate) fn key_of_dictionary<'a>(ctx: &FunctionContext, call: &'a ast::ExprCa
     call.arguments.args.first().filter(|_| looks_up && is_dict(ctx.fact(&method.value)))
 }
 
-/// Returns whether a value is certainly a dictionary.
+/// Returns whether a value is certainly a dictionary, or one of the dictionaries of `collections`.
 pub(crate) fn is_dict(fact: &Fact) -> bool {
-    !fact.unknown
-        && matches!(fact.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "dict")
+    let is_dict = |alternative: &Alternative| match alternative {
+        Alternative::Container { class, .. } => class == "dict",
+        Alternative::Instance { module: Some(module), class } => {
+            module == "collections" && matches!(class.as_str(), "Counter" | "OrderedDict" | "defaultdict")
+        }
+        _ => false,
+    };
+    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_dict)
 }
 
 /// Returns the body of the lambda by which `max`, `min` and `sorted` compare: `pair[1]` in

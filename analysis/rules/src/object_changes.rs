@@ -10,9 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::dataclasses::ClassKind;
 use super::names::bound_names;
-use ag_db::{Db, Document, Project};
+use ag_db::{Db, Document};
 use ag_index::index::{FileIndex, file_index, last_name, tree};
-use ag_index::modules::module_names;
 use ag_index::roots;
 use ag_syntax::expressions;
 use ag_syntax::functions::FunctionPath;
@@ -96,16 +95,6 @@ pub(super) fn object_changes(db: &dyn Db, document: Document) -> ObjectChanges {
     collector.body(parsed.suite());
     collector.visit_body(parsed.suite());
     changes
-}
-
-/// Returns the document of a module; `own` if that is its module, or no module is given.
-pub(super) fn document_of(db: &dyn Db, own: Document, module: Option<&str>) -> Option<Document> {
-    let Some(module) = module else { return Some(own) };
-    let is_named = |document: &Document| module_names(db, *document).iter().any(|name| name == module);
-    if is_named(&own) {
-        return Some(own);
-    }
-    Project::try_get(db)?.documents(db).values().copied().find(is_named)
 }
 
 struct Collector<'c> {

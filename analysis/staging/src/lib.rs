@@ -10,6 +10,8 @@
 //!   results     the results, as inputs of the queries below
 //! queries       per function: facts, decisions, control flow
 //!   transfer    transfer functions: variables carried through a staged loop become Tensors
+//!   traced_leaves  the numbers in traced pytrees of JAX become arrays
+//!     pytrees     the classes that are pytrees
 //!   binding     the binding time of a decision
 //!   why         the reasons
 //!   reached_from  the root from which a function is reached
@@ -28,12 +30,14 @@ mod import_cycles;
 pub mod keras;
 mod moves;
 pub mod options;
+mod pytrees;
 pub mod queries;
 pub mod reached_from;
 mod requirements;
 pub mod results;
 pub mod staged;
 pub mod stages;
+mod traced_leaves;
 pub mod transfer;
 pub mod update;
 pub mod value_flow;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::construct::Construct;
 use crate::host_numbers::HostNumbers;
 use crate::results::{stages_of, types_of};
-use crate::{decisions, transfer, why};
+use crate::{decisions, traced_leaves, transfer, why};
 use ag_db::Db;
 use ag_db::Document;
 use ag_flow::Flow;
@@ -54,7 +54,10 @@ pub fn facts<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Facts {
         return Facts::default();
     }
     let facts = &types(db, function).facts;
-    if stage.converts { transfer::apply(ast.def(), flow, facts) } else { facts.clone() }
+    if stage.converts {
+        return transfer::apply(ast.def(), flow, facts);
+    }
+    traced_leaves::apply(db, function, facts).unwrap_or_else(|| facts.clone())
 }
 
 /// Returns the imports of a file. The query compares by value.

@@ -200,9 +200,9 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         // `"%.3f" % x`, `"%s: %d" % (name, n)`
-        Expr::BinOp(operation) if operation.op == Operator::Mod && has_number(&operation.left) => {
+        Expr::BinOp(operation) if operation.op == Operator::Mod => {
             let values = sequence(&operation.right).unwrap_or(std::slice::from_ref(&operation.right));
-            let value = values.iter().find(|value| is_tensor(ctx, value))?;
+            let value = formatted_as_number(&operation.left, values).find(|value| is_tensor(ctx, value))?;
             Some((FORMAT.to_owned(), value, PRINT))
         }
         _ => None,
@@ -246,9 +246,11 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
         let what = format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value));
         return Some((what, key, LOOK_UP));
     }
-    if LOGGING.contains(&method) && call.arguments.args.first().is_some_and(has_number) {
+    if LOGGING.contains(&method)
+        && let Some((text, values)) = call.arguments.args.split_first()
+    {
         // `log.warning("loss %.3f", loss)`
-        let value = call.arguments.args.iter().skip(1).find(|value| is_tensor(ctx, value))?;
+        let value = formatted_as_number(text, values).find(|value| is_tensor(ctx, value))?;
         return Some((FORMAT.to_owned(), value, PRINT));
     }
     let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
@@ -261,18 +263,22 @@ fn logs(expression: &Expr) -> bool {
     method.is_some_and(|method| LOGGING.contains(&method.attr.as_str()))
 }
 
-/// Returns whether a text has conversions, and all of them need a number: `%d`, `%.3f`. With a text such as
-/// `"%s: %d"`, the tracer may be the value for `%s`.
-fn has_number(text: &Expr) -> bool {
-    let Some(text) = text.as_string_literal_expr().map(|text| text.value.to_str().replace("%%", "")) else {
-        return false;
-    };
-    let mut conversions = text.split('%').skip(1).map(|rest| {
-        let is_flag = |it: char| it.is_ascii_digit() || matches!(it, '.' | '+' | '-' | ' ' | '#');
-        rest.trim_start_matches(is_flag).chars().next()
-    });
-    let is_number = |it: Option<char>| it.is_some_and(|it| "diouxXeEfFgG".contains(it));
-    conversions.clone().next().is_some() && conversions.all(is_number)
+/// Returns the values that a text formats as numbers: `loss` in `"%s: %.3f" % (name, loss)`. A text whose conversions do
+/// not match the values, such as `"%(loss)d"` or `"%*d"`, has none.
+fn formatted_as_number<'e>(text: &Expr, values: &'e [Expr]) -> impl Iterator<Item = &'e Expr> {
+    let text = text.as_string_literal_expr().map(|text| text.value.to_str().replace("%%", ""));
+    let conversions: Vec<Option<char>> =
+        text.iter().flat_map(|text| text.split('%').skip(1)).map(conversion).collect();
+    let matches = conversions.len() == values.len() && conversions.iter().all(Option::is_some);
+    let is_number = |conversion: &Option<char>| conversion.is_some_and(|it| "diouxXeEfFgG".contains(it));
+    let pairs = conversions.into_iter().zip(values).filter(move |_| matches);
+    pairs.filter(move |(conversion, _)| is_number(conversion)).map(|(_, value)| value)
+}
+
+/// Returns the letter of a conversion: `f` for the text `.3f seconds` after a `%`.
+fn conversion(text: &str) -> Option<char> {
+    let is_flag = |it: char| it.is_ascii_digit() || matches!(it, '.' | '+' | '-' | ' ' | '#');
+    text.trim_start_matches(is_flag).chars().next().filter(char::is_ascii_alphabetic)
 }
 
 /// Finds an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.

@@ -6,6 +6,7 @@ use ruff_text_size::Ranged;
 
 use super::super::FileContext;
 use super::may_use_64_bits;
+use super::transformed::is_generator;
 use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
@@ -224,8 +225,8 @@ fn of_call<'a>(
     }
 }
 
-/// Returns the kind of the only result of a function, if JAX cannot trace it. The result may be a list to which the
-/// function appends:
+/// Returns the kind of the only result of a function. The result may be a list to which the function appends values that
+/// JAX cannot trace:
 ///
 /// ```python
 /// def layers(sizes):
@@ -240,11 +241,17 @@ fn of_result<'a>(
     def: &'a ast::StmtFunctionDef,
     depth: usize,
 ) -> Option<Kind> {
-    let scope = program.scope_of(def.range()).filter(|_| !def.is_async && def.decorator_list.is_empty())?;
+    let is_plain = !def.is_async && def.decorator_list.is_empty() && !is_generator(def);
+    let scope = program.scope_of(def.range()).filter(|_| is_plain)?;
     let mut returns = statements::of_function(def).into_iter().filter_map(Stmt::as_return_stmt);
     let returned = returns.next().filter(|_| returns.next().is_none())?.value.as_deref()?;
-    let untraceable = |value| of(ctx, program, scope, value, depth + 1).filter(|kind| !kind.traceable);
-    untraceable(returned).or_else(|| {
+    let kind_of = |value| of(ctx, program, scope, value, depth + 1);
+    let untraceable = |value| kind_of(value).filter(|kind| !kind.traceable);
+    let kind = kind_of(returned);
+    if kind.as_ref().is_some_and(|kind| !kind.traceable) {
+        return kind;
+    }
+    let appended = || {
         let list = &returned.as_name_expr()?.id;
         let Some(Bound::Value(Expr::List(_))) = program.only_binding(scope, list) else { return None };
         let appended = program.calls.iter().filter(|site| site.scope == scope).filter_map(|site| {
@@ -254,7 +261,8 @@ fn of_result<'a>(
         });
         let kind = appended.filter_map(untraceable).next()?;
         Some(Kind { noun: format!("a list with {}", kind.noun), traceable: false, hashable: false })
-    })
+    };
+    appended().or(kind)
 }
 
 /// Returns whether a function of JAX or NumPy returns an array.

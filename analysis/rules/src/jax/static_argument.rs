@@ -6,11 +6,12 @@ use super::super::declare::declare_rule;
 use super::super::{FileContext, FunctionContext};
 use super::is_of_interest;
 use super::jitted_calls::{Argument, arguments};
-use crate::object_changes::{document_of, object_changes};
+use crate::object_changes::object_changes;
 use ag_db::Document;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Fact};
+use ag_index::modules::document_of;
 
 declare_rule! {
     /// ## What it does

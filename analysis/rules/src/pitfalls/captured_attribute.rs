@@ -8,13 +8,14 @@ use rustc_hash::FxHashSet;
 use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
-use crate::object_changes::{Called, Class, Code, ObjectChanges, Store, document_of, object_changes};
+use crate::object_changes::{Called, Class, Code, ObjectChanges, Store, object_changes};
 use ag_db::diagnostic::{Anchor, Span};
 use ag_db::{Db, Document};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Alternative;
 use ag_index::index::{FunctionId, file_index};
+use ag_index::modules::document_of;
 use ag_staging::queries;
 use ag_syntax::functions::FunctionPath;
 

@@ -242,8 +242,10 @@ impl Fixpoint {
                     let is_replaced =
                         is_variable || is_vague && is_known() || is_contradicted() || receives_tracer();
                     if parameter.annotated && !is_replaced {
+                        contributions.retain(|contribution| contribution.bound);
                         return ParameterAssumption {
                             source: Some(Source::Annotation),
+                            sites: contributions,
                             ..Default::default()
                         };
                     }

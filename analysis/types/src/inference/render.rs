@@ -140,7 +140,7 @@ impl<'db> Inference<'db> {
                 Some(alternative) => assumed.insert(alternative),
                 None => assumed.unknown = true,
             },
-            _ => match self.type_expression(ty) {
+            _ => match self.type_expression(ty).or_else(|| self.bare_container(ty)) {
                 Some(alternative) => assumed.insert(alternative),
                 None => assumed.unknown = true,
             },
@@ -203,6 +203,19 @@ impl<'db> Inference<'db> {
 
     fn type_expression(&self, ty: Type<'db>) -> Option<TypeExpression> {
         self.part_of_display(ty, |label| Some(label.to_owned()))
+    }
+
+    /// Returns the type of a container whose elements other code cannot name: `list[Any]` for a list of functions.
+    fn bare_container(&self, ty: Type<'db>) -> Option<TypeExpression> {
+        let fact = self.fact(ty);
+        let [Alternative::Container { class, .. }] = fact.alternatives.as_slice() else { return None };
+        let arguments = match class.as_str() {
+            "list" | "set" => vec![TypeExpression::any()],
+            "dict" => vec![TypeExpression::any(), TypeExpression::any()],
+            "tuple" => vec![TypeExpression::any(), TypeExpression::Ellipsis],
+            _ => return None,
+        };
+        Some(TypeExpression::generic(TypeExpression::Builtin(class.clone()), arguments))
     }
 
     /// Converts the part of the displayed type that `part` selects.

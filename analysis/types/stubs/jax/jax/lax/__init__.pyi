@@ -1,5 +1,5 @@
 # jax.lax of JAX 0.10: primitives, collectives and structured control flow.
-from typing import Any, Callable, Sequence, overload
+from typing import Any, Callable, NamedTuple, Sequence, overload
 from typing_extensions import TypeVar
 
 from jax._array import Array, Float, Op, Pair, Parts, Pieces, Unknown
@@ -9,6 +9,9 @@ T = TypeVar("T")
 C = TypeVar("C")
 Y = TypeVar("Y")
 Arrays = TypeVar("Arrays", bound=tuple[Array, ...])
+
+# A named tuple keeps its class; its numbers become arrays.
+Named = TypeVar("Named", bound=NamedTuple)
 
 abs: Op
 acos: Op
@@ -187,6 +190,8 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
 @overload
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Float) -> Array: ...
 @overload
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Named) -> Named: ...
+@overload
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays) -> Arrays: ...
 @overload
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: tuple[Array | Float, ...]) -> tuple[Array, ...]: ...
@@ -196,6 +201,8 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Unknown, **kwargs: Any) -> Any: ...
 @overload
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Float, **kwargs: Any) -> Array: ...
+@overload
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Named, **kwargs: Any) -> Named: ...
 @overload
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, **kwargs: Any) -> Arrays: ...
 @overload
@@ -208,6 +215,8 @@ def scan(f: Callable[[Array, Array], tuple[Any, Y]], init: Array, xs: Array, *ar
 def scan(f: Callable[..., tuple[Any, Y]], init: Unknown, *args: Any, **kwargs: Any) -> tuple[Any, Y]: ...
 @overload
 def scan(f: Callable[..., tuple[Any, Y]], init: Float, *args: Any, **kwargs: Any) -> tuple[Array, Y]: ...
+@overload
+def scan(f: Callable[..., tuple[Any, Y]], init: Named, *args: Any, **kwargs: Any) -> tuple[Named, Y]: ...
 @overload
 def scan(f: Callable[..., tuple[Any, Y]], init: Arrays, *args: Any, **kwargs: Any) -> tuple[Arrays, Y]: ...
 @overload
