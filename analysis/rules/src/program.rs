@@ -23,6 +23,8 @@ pub(crate) enum Bound<'a> {
     Class(&'a ast::StmtClassDef),
     /// `for i in range(n)`
     Count,
+    /// `for x in xs`: an element of the iterable.
+    Element(&'a Expr),
     Import,
     Other,
 }
@@ -459,6 +461,7 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'a> {
                         Expr::Name(name) if is_range(&node.iter) => {
                             inner.bind(&name.id, name.range(), Bound::Count);
                         }
+                        Expr::Name(name) => inner.bind(&name.id, name.range(), Bound::Element(&node.iter)),
                         target => inner.bind_target(target, None),
                     }
                     inner.visit_body(&node.body);

@@ -1,4 +1,4 @@
-//! Decisions of Python on tracers: `if`, conditional expressions, `and`, `or`, `not`, `assert`, `bool()`.
+//! Decisions of Python on tracers: `if`, conditional expressions, `and`, `or`, `not`, `assert`, `match`, `bool()`.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -7,13 +7,13 @@ use super::super::FunctionContext;
 use super::super::comparisons;
 use super::super::declare::declare_rule;
 use super::super::tracing::{self, Certainty, Decision};
-use super::{bool_severity, decision_severity, snippet};
+use super::{bool_severity, decision_severity, matched, snippet};
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_staging::construct::{ConstructKind, ConstructNode};
 
 declare_rule! {
     /// ## What it does
-    /// Reports Python decisions on a traced array: `if`, conditional expressions, `and`, `or`, `not`, `assert`,
+    /// Reports Python decisions on a traced array: `if`, conditional expressions, `and`, `or`, `not`, `assert`, `match`,
     /// conditions of comprehensions, and builtins that need a truth value: `bool`, `any`, `all`, `max` and
     /// `min` of several values, `max`, `min` and `sorted` with a traced key, `in`, `index` and `count` on a list or tuple.
     ///
@@ -69,6 +69,16 @@ fn check(ctx: &FunctionContext) {
         {
             report(ctx, &decision);
         }
+    }
+    for (pattern, subject) in matched::compared(ctx) {
+        let subject_text = snippet(ctx, subject);
+        let message =
+            format!("`case` compares `{subject_text}` in Python, but it is traced and has no value yet");
+        ctx.report(&JAX_BRANCH, pattern, message)
+            .severity(bool_severity(ctx, subject))
+            .why(ctx.why(subject))
+            .help("use `jax.lax.switch` or `jnp.where`")
+            .emit();
     }
     for expression in ctx.expressions() {
         if let Some((what, value)) = implicit_conversion(ctx, expression) {

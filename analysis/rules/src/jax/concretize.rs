@@ -67,6 +67,10 @@ const MATH: [&str; 26] = [
     "sqrt", "tan",
 ];
 
+/// The functions of `random` that compare an argument, or need an integer.
+const RANDOM: [&str; 7] =
+    ["betavariate", "getrandbits", "randbytes", "randint", "randrange", "sample", "seed"];
+
 /// The attributes and methods that arrays have and tracers do not.
 const ARRAY_ATTRIBUTES: [&str; 10] = [
     "addressable_data",
@@ -229,6 +233,10 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
         let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
         let help = "use the function of the same name in `jax.numpy`";
         return Some((format!("`math.{function}`"), value, help));
+    }
+    if let Some(function) = name.strip_prefix("random.").filter(|function| RANDOM.contains(function)) {
+        let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
+        return Some((format!("`random.{function}`"), value, "use `jax.random` with a key"));
     }
     let value = call.arguments.args.first()?;
     (SERIALIZING.contains(&name) && is_tensor(ctx, value))

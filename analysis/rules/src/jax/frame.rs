@@ -246,6 +246,7 @@ impl<'a> Frame<'_, '_, 'a> {
             Bound::Function(_) | Bound::Class(_) => Value::Other,
             Bound::Import => self.imported(&Expr::Name(name.clone())),
             Bound::Count => Value::number(DType::Int32),
+            Bound::Element(_) => Value::Unknown,
             Bound::Other => self.evaluator.parameter(owner, binding.range, self.depth),
         }
     }

@@ -2,7 +2,7 @@
 //! hashable.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::may_use_64_bits;
@@ -10,7 +10,7 @@ use super::transformed::is_generator;
 use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
-use ag_syntax::expressions::natural;
+use ag_syntax::expressions::{natural, sequence};
 use ag_syntax::statements;
 
 /// A kind of value that JAX cannot trace, or that is not hashable.
@@ -54,6 +54,7 @@ pub(super) fn of<'a>(
         }
         Bound::Class(_) => return Kind::untraceable("a class"),
         Bound::Other => return of_parameter(ctx, program, scope, value, depth),
+        Bound::Element(iterable) => return of_element(ctx, program, scope, iterable, depth),
         Bound::Count | Bound::Import => return None,
     };
     let inner = |value: &'a Expr| of(ctx, program, scope, value, depth + 1);
@@ -126,6 +127,73 @@ pub(super) fn of<'a>(
     }
 }
 
+/// Returns the kind of the elements of an iterable, if JAX can trace none of them. The iterable is a list or tuple, or a
+/// parameter for which all calls of the file pass one:
+///
+/// ```python
+/// def run(x, states):
+///     for state in states:
+///         x = advance(x, state)
+///
+/// run(x, ["slow", "fast"])
+/// ```
+fn of_element<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    iterable: &'a Expr,
+    depth: usize,
+) -> Option<Kind> {
+    let of_sequence = |value: &'a Expr, scope: ScopeId| {
+        let (Bound::Value(value), scope) = program.value(scope, value) else { return None };
+        let elements = sequence(value).filter(|elements| !elements.is_empty())?;
+        let mut kinds = elements.iter().map(|element| of(ctx, program, scope, element, depth + 1));
+        let first = kinds.next().flatten().filter(|first| !first.traceable)?;
+        kinds.all(|kind| kind.as_ref() == Some(&first)).then_some(first)
+    };
+    if !matches!(program.value(scope, iterable).0, Bound::Other) {
+        return of_sequence(iterable, scope);
+    }
+    in_all_calls(program, &Parameter::of(program, scope, iterable)?, &of_sequence)
+}
+
+/// A parameter of a function of the file.
+struct Parameter<'a> {
+    node: ast::AnyParameterRef<'a>,
+    position: usize,
+    /// The range of the function's definition.
+    function: TextRange,
+    /// The scope that contains the definition.
+    around: ScopeId,
+}
+
+impl<'a> Parameter<'a> {
+    /// Returns the parameter to which a name refers.
+    fn of(program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> Option<Self> {
+        let name = value.as_name_expr()?;
+        let (binding, owner) = program.binding(scope, &name.id, name.range.start())?;
+        let function = program.range(owner);
+        let (def, around) = program.functions.iter().find(|(def, _)| def.range() == function)?;
+        let mut parameters = def.parameters.iter().enumerate();
+        let (position, node) = parameters.find(|(_, node)| node.name().range() == binding.range)?;
+        Some(Self { node, position, function, around: *around })
+    }
+}
+
+/// Returns the kind that `of` gives for the argument for a parameter, if it is the same in all calls of the file.
+fn in_all_calls<'a>(
+    program: &Program<'a>,
+    parameter: &Parameter<'a>,
+    of: &dyn Fn(&'a Expr, ScopeId) -> Option<Kind>,
+) -> Option<Kind> {
+    let mut kinds = program.calls_of(parameter.function).map(|site| {
+        let passed = argument(site.node, parameter.position, parameter.node.name())?;
+        of(passed, site.scope)
+    });
+    let first = kinds.next()??;
+    kinds.all(|kind| kind.as_ref() == Some(&first)).then_some(first)
+}
+
 /// Returns the kind of a parameter: that of its default, if this is a string or an object, as in
 /// `def train(w, options=Options())`, or else that of the arguments, if all calls of the file pass the same kind.
 fn of_parameter<'a>(
@@ -135,27 +203,13 @@ fn of_parameter<'a>(
     value: &'a Expr,
     depth: usize,
 ) -> Option<Kind> {
-    let name = value.as_name_expr()?;
-    let (binding, owner) = program.binding(scope, &name.id, name.range.start())?;
-    let range = program.range(owner);
-    let (def, around) = program.functions.iter().find(|(def, _)| def.range() == range)?;
-    let mut parameters = def.parameters.iter().enumerate();
-    let (position, parameter) =
-        parameters.find(|(_, parameter)| parameter.name().range() == binding.range)?;
-    if let Some(default) = parameter.default() {
+    let parameter = Parameter::of(program, scope, value)?;
+    if let Some(default) = parameter.node.default() {
         let is_known = default.is_call_expr() || default.is_string_literal_expr();
-        let kind = is_known.then(|| of(ctx, program, *around, default, depth + 1)).flatten();
+        let kind = is_known.then(|| of(ctx, program, parameter.around, default, depth + 1)).flatten();
         return kind.filter(|kind| !kind.traceable);
     }
-    let kinds: Vec<Option<Kind>> = program
-        .calls_of(range)
-        .map(|site| {
-            let passed = argument(site.node, position, parameter.name())?;
-            of(ctx, program, site.scope, passed, depth + 1)
-        })
-        .collect();
-    let (first, others) = kinds.split_first()?;
-    first.clone().filter(|_| others.iter().all(|other| other == first))
+    in_all_calls(program, &parameter, &|passed, scope| of(ctx, program, scope, passed, depth + 1))
 }
 
 /// Returns whether a NumPy array may have no dimensions: `np.array(3.0)`, `x.sum()`. Arithmetic turns such an array

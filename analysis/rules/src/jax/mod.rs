@@ -32,6 +32,7 @@ pub(super) mod leak;
 mod library_results;
 pub(super) mod loops;
 mod mapped_trees;
+mod matched;
 mod modules;
 pub(super) mod numpy;
 mod records;

@@ -130,7 +130,7 @@ fn is_ufunc_method(function: &str) -> bool {
 fn converts(function: &str) -> bool {
     const DTYPES: [&str; 4] = ["float32", "float64", "int32", "int64"];
     // These do not convert an argument, or other rules check them: functions of shapes and of callables, and classes.
-    const NOT_CONVERTING: [&str; 12] = [
+    const NOT_CONVERTING: [&str; 11] = [
         "apply_along_axis",
         "broadcast_shapes",
         "broadcast_to",
@@ -138,14 +138,13 @@ fn converts(function: &str) -> bool {
         "errstate",
         "finfo",
         "frompyfunc",
-        "full",
         "iinfo",
         "tril_indices_from",
         "triu_indices_from",
         "vectorize",
     ];
     match function.split_once('.') {
-        Some((module, function)) => matches!(module, "linalg" | "fft") && !function.contains('.'),
+        Some((module, function)) => matches!(module, "linalg" | "fft" | "random") && !function.contains('.'),
         None => {
             let is_type = function.ends_with(|last: char| last.is_ascii_digit() || last == '_')
                 && !function.starts_with("atleast_")
@@ -188,14 +187,15 @@ fn check(ctx: &FunctionContext) {
         if !is_method && !converts(function) {
             continue;
         }
-        let values =
-            call.arguments.args.iter().take(if is_method { 3 } else { 2 }).flat_map(
-                |argument| match argument {
-                    Expr::List(list) => list.elts.as_slice(),
-                    Expr::Tuple(tuple) => tuple.elts.as_slice(),
-                    other => std::slice::from_ref(other),
-                },
-            );
+        // The first argument of `np.full(shape, value)` is a shape: AG509.
+        let skipped = usize::from(function == "full");
+        let values = call.arguments.args.iter().skip(skipped).take(if is_method { 3 } else { 2 }).flat_map(
+            |argument| match argument {
+                Expr::List(list) => list.elts.as_slice(),
+                Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                other => std::slice::from_ref(other),
+            },
+        );
         let Some(value) = values.into_iter().find(|value| is_tensor(ctx, value)) else { continue };
         if is_created_before_tracing(ctx, value) {
             continue;
@@ -210,6 +210,7 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(value));
         match ctx.imports.local_name_of("jax.numpy") {
             _ if function.ends_with(".at") => report.help("use `x = x.at[i].add(value)`").emit(),
+            _ if function.starts_with("random.") => report.help("use `jax.random` with a key").emit(),
             // The function of `jax.numpy` needs the value, too.
             _ if is_shape(call, function, value) => {
                 report.help("make it a static argument, or use the shape of an array").emit();

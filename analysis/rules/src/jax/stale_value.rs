@@ -162,7 +162,7 @@ fn captured<'a>(
         let constant = bindings.first().is_some_and(|first| is_scalar(first.bound));
         let others = bindings.iter().all(|binding| {
             matches!(binding.bound, Bound::Value(value) if !value.is_call_expr())
-                || matches!(binding.bound, Bound::Other | Bound::Import)
+                || matches!(binding.bound, Bound::Element(_) | Bound::Other | Bound::Import)
                     && !is_parameter(program, owner, binding.range)
         });
         if !constant || !others {

@@ -55,9 +55,9 @@ impl<'db> Inference<'db> {
         }
     }
 
-    /// Returns the type of a list, set or dictionary display or comprehension, computed from its elements. If the
-    /// expression is an argument or a result, ty infers the declared type (`options: dict[str, Any]`), which may be less
-    /// precise.
+    /// Returns the type of a list, set or dictionary display or comprehension, computed from its elements, and of a copy,
+    /// computed from the original. If the expression is an argument or a result, ty infers the declared type
+    /// (`options: dict[str, Any]`), which may be less precise.
     fn display_type(&self, expression: &Expr) -> Option<AssumedType> {
         let join = |elements: Vec<&Expr>| {
             let mut joined = AssumedType::default();
@@ -84,6 +84,7 @@ impl<'db> Inference<'db> {
                 let element = |element: Option<_>| element.unwrap_or_else(TypeExpression::any);
                 ("tuple", elements.into_iter().map(element).collect())
             }
+            Expr::Call(call) => return self.type_of_copy(call),
             _ => return None,
         };
         let class = TypeExpression::builtin(class);
@@ -94,6 +95,40 @@ impl<'db> Inference<'db> {
         }
         let grows = is_nested && !expression.is_dict_expr();
         (!grows).then(|| AssumedType::of(TypeExpression::generic(class, arguments)))
+    }
+
+    /// Returns the type of `dict(options)`, `list(states.values())`, `tuple(layers)`, `sorted(sizes)`.
+    fn type_of_copy(&self, call: &ast::ExprCall) -> Option<AssumedType> {
+        let function = call.func.as_name_expr()?;
+        let [original] = &*call.arguments.args else { return None };
+        let assumed = self.assumed(original);
+        let [TypeExpression::Generic(generic)] = assumed.alternatives() else { return None };
+        let class = match &generic.0 {
+            TypeExpression::Builtin(name) => name.as_str(),
+            TypeExpression::Class(class) => class.qualname.as_str(),
+            _ => return None,
+        };
+        let element = match (class, generic.1.as_slice()) {
+            ("dict", [key, value]) if function.id == "dict" && call.arguments.keywords.is_empty() => {
+                let arguments = vec![key.clone(), value.clone()];
+                return Some(AssumedType::of(TypeExpression::generic(
+                    TypeExpression::builtin("dict"),
+                    arguments,
+                )));
+            }
+            ("list" | "set", [element])
+            | ("tuple", [element, TypeExpression::Ellipsis])
+            | ("dict" | "dict_keys", [element, _])
+            | ("dict_values", [_, element]) => element.clone(),
+            _ => return None,
+        };
+        let (class, arguments) = match function.id.as_str() {
+            "list" | "sorted" => ("list", vec![element]),
+            "set" => ("set", vec![element]),
+            "tuple" => ("tuple", vec![element, TypeExpression::Ellipsis]),
+            _ => return None,
+        };
+        Some(AssumedType::of(TypeExpression::generic(TypeExpression::builtin(class), arguments)))
     }
 
     /// Returns whether an expression is `not t` on a Tensor, which AutoGraph converts to an operator.
