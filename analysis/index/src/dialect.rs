@@ -114,6 +114,9 @@ pub enum RootKind {
     JaxJit,
     /// `jax.vmap(f)`: traces only values that depend on a mapped argument.
     JaxVmap,
+    /// `jax.grad(f)` outside traced code: replaces the arguments that it differentiates by tracers that have a value, so
+    /// Python decides conditions on them. Any other root that reaches the function takes precedence.
+    JaxGrad,
     /// `qjit(autograph=True)`.
     Qjit,
     /// A function that the configuration names (`roots = ["pkg.mod.f"]`), or any function with `--roots all`.

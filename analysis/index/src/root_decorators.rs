@@ -224,6 +224,10 @@ pub(crate) static ROOT_DECORATORS: &[RootDecorator] = &[
     pennylane("malt.convert", RootKind::Convert),
 ];
 
+/// The transformations that differentiate a function by the arguments in `argnums`.
+pub(crate) const DIFFERENTIATING: [&str; 6] =
+    ["jax.grad", "jax.hessian", "jax.jacfwd", "jax.jacobian", "jax.jacrev", "jax.value_and_grad"];
+
 /// Transformations that do not start tracing themselves. They matter as arguments of a root: `jax.jit(jax.grad(f))`.
 pub(crate) static TRANSPARENT: &[&str] = &[
     "equinox.internal.noinline",

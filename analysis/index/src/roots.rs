@@ -197,6 +197,18 @@ fn all_of_call<'a>(
             })
             .collect();
     }
+    if callee.as_deref().is_some_and(|name| root_decorators::DIFFERENTIATING.contains(&name)) {
+        let given = call.arguments.args.first();
+        let mut static_arguments = StaticArguments::default();
+        static_arguments.differentiate(callbacks::argument(call, 1, "argnums"));
+        let functions = given.into_iter().flat_map(|given| functions_in(imports, given, 1));
+        return functions
+            .map(|function| {
+                let site = plain(function, Dialect::Jax, RootKind::JaxGrad, false);
+                found(RootSite { static_arguments: static_arguments.clone(), ..site }, function, None)
+            })
+            .collect();
+    }
     let passed = keras_functions::passed_functions(imports, call, callee.as_deref());
     if !passed.is_empty() {
         let dialect = if imports.uses("tf_keras") { Dialect::Tensorflow } else { Dialect::Keras };

@@ -45,6 +45,8 @@ impl StaticArgument {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StaticArguments {
     pub listed: Vec<StaticArgument>,
+    /// If given, all arguments that are not listed here are static: the `argnums` of `jax.grad`.
+    pub differentiated: Option<Vec<StaticArgument>>,
     /// An expression that declares more static arguments, but does not consist of literals.
     pub more: Option<MoreStatic>,
 }
@@ -86,6 +88,18 @@ impl StaticArguments {
         self.listed.extend(unmapped.map(|(position, _)| StaticArgument::Position(position.into())));
     }
 
+    /// Sets the `argnums` of `jax.grad`; argument 0 if they are not given.
+    pub(crate) fn differentiate(&mut self, argnums: Option<&Expr>) {
+        let listed = match argnums {
+            Some(argnums) => literals(argnums),
+            None => Some(vec![StaticArgument::at(0)]),
+        };
+        match listed {
+            Some(listed) => self.differentiated = Some(listed),
+            None => self.more = Some(MoreStatic::Other),
+        }
+    }
+
     /// Replaces a variable by the value that the module assigns to it: `STATIC = ("mode",)`.
     pub(crate) fn resolve<'a>(&mut self, assigned: impl Fn(&Name) -> Option<&'a Expr>) {
         if let Some(MoreStatic::Variable(name)) = &self.more
@@ -110,7 +124,8 @@ impl StaticArguments {
     pub fn parameters(&self, signature: &Signature, bound: usize) -> StaticParameters {
         let is_static = |position: ParameterIndex, name: &Name| {
             let position = position.index().checked_sub(bound).map(ParameterIndex::from);
-            self.listed.iter().any(|argument| argument.is_for(position, name))
+            let is_in = |arguments: &[StaticArgument]| arguments.iter().any(|it| it.is_for(position, name));
+            is_in(&self.listed) || self.differentiated.as_deref().is_some_and(|traced| !is_in(traced))
         };
         let parameters = signature.parameters.iter_enumerated();
         let known = parameters.filter(|(position, parameter)| is_static(*position, &parameter.name));

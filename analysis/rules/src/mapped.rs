@@ -37,13 +37,37 @@ const MAX_STEPS: usize = 24;
 const OF_SHAPE: [&str; 10] =
     ["shape", "ndim", "size", "dtype", "device", "dim", "numel", "nbytes", "itemsize", "sharding"];
 
+/// Functions and methods whose derivative is zero everywhere.
+const CONSTANT: [&str; 18] = [
+    "all",
+    "any",
+    "around",
+    "ceil",
+    "count_nonzero",
+    "digitize",
+    "fix",
+    "floor",
+    "greater",
+    "less",
+    "nonzero",
+    "rint",
+    "round",
+    "searchsorted",
+    "sign",
+    "signbit",
+    "stop_gradient",
+    "trunc",
+];
+
 /// Returns whether a value of this function certainly depends on a mapped argument.
 pub(super) fn is_mapped(ctx: &FunctionContext, value: &Expr) -> bool {
-    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
-    let followed = RefCell::default();
-    let view =
-        FunctionView { db: ctx.db, function, ast: ctx.ast, flow: ctx.flow, stage: Some(ctx.stage), followed };
-    view.is_mapped(value, MAX_STEPS)
+    FunctionView::of_context(ctx).is_mapped(value, MAX_STEPS)
+}
+
+/// Returns whether a value of this function certainly depends on an argument that `jax.grad` differentiates, by operations
+/// whose derivative is not zero everywhere. JAX computes the others without tracers: `x > 0`, `jnp.floor(x)`.
+pub(super) fn is_differentiated(ctx: &FunctionContext, value: &Expr) -> bool {
+    FunctionView { differentiates: true, ..FunctionView::of_context(ctx) }.is_mapped(value, MAX_STEPS)
 }
 
 /// The function that is checked, or a function that leads to it.
@@ -58,9 +82,23 @@ struct FunctionView<'a> {
     /// The definitions that are being followed. A loop leads back to one of them: `x = x @ w`. Such a value is mapped if
     /// its value before the loop is.
     followed: RefCell<Vec<TextRange>>,
+    /// Whether only operations count whose derivative is not zero everywhere.
+    differentiates: bool,
 }
 
 impl<'a> FunctionView<'a> {
+    fn of_context(ctx: &FunctionContext<'a>) -> Self {
+        Self {
+            db: ctx.db,
+            function: FunctionId::new(ctx.db, ctx.document, ctx.path.clone()),
+            ast: ctx.ast,
+            flow: ctx.flow,
+            stage: Some(ctx.stage),
+            followed: RefCell::default(),
+            differentiates: false,
+        }
+    }
+
     fn of(db: &'a dyn Db, function: FunctionId<'a>) -> Option<Self> {
         Some(Self {
             db,
@@ -69,11 +107,41 @@ impl<'a> FunctionView<'a> {
             flow: queries::flow(db, function).as_ref()?,
             stage: queries::stage(db, function).as_ref(),
             followed: RefCell::default(),
+            differentiates: false,
         })
+    }
+
+    /// Returns whether an expression has a derivative that is zero everywhere: a comparison, or an operation that rounds.
+    fn is_constant(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Compare(_) | Expr::BoolOp(_) => true,
+            Expr::BinOp(operation) => {
+                use ast::Operator::{BitAnd, BitOr, BitXor, FloorDiv, LShift, RShift};
+                matches!(operation.op, BitAnd | BitOr | BitXor | FloorDiv | LShift | RShift)
+            }
+            Expr::UnaryOp(operation) => matches!(operation.op, ast::UnaryOp::Not | ast::UnaryOp::Invert),
+            Expr::Call(call) => {
+                let name = match &*call.func {
+                    Expr::Name(name) => name.id.as_str(),
+                    Expr::Attribute(attribute) => attribute.attr.as_str(),
+                    _ => return true,
+                };
+                let converts = name == "astype" || name == "asarray" || name == "array";
+                CONSTANT.contains(&name)
+                    || name.starts_with("is")
+                    || name.starts_with("logical_")
+                    || name.starts_with("arg")
+                    || converts && call.arguments.len() > 1 - usize::from(name == "astype")
+            }
+            _ => false,
+        }
     }
 
     fn is_mapped(&self, value: &Expr, steps: usize) -> bool {
         let Some(steps) = steps.checked_sub(1) else { return false };
+        if self.differentiates && self.is_constant(value) {
+            return false;
+        }
         let inner = |value: &Expr| self.is_mapped(value, steps);
         match value {
             Expr::Name(name) => self.is_mapped_name(name, steps),
@@ -163,7 +231,7 @@ impl<'a> FunctionView<'a> {
         }
         if let Some(root) = stage.root {
             let is_static = stage.static_parameters.contains(position.into());
-            return matches!(root, RootKind::JaxVmap | RootKind::TorchVmap)
+            return matches!(root, RootKind::JaxGrad | RootKind::JaxVmap | RootKind::TorchVmap)
                 && !is_static
                 && !stage.static_parameters.more;
         }
@@ -172,7 +240,9 @@ impl<'a> FunctionView<'a> {
         let passed = path_certainty::argument(self.db, stage, &target, name)
             .or_else(|| path_certainty::argument_by_value(self.db, stage, position, name));
         passed.is_some_and(|(caller, value)| {
-            FunctionView::of(self.db, caller).is_some_and(|caller| caller.is_mapped(value, steps))
+            FunctionView::of(self.db, caller).is_some_and(|caller| {
+                FunctionView { differentiates: self.differentiates, ..caller }.is_mapped(value, steps)
+            })
         })
     }
 

@@ -3,7 +3,7 @@
 use super::context::{FileContext, FunctionContext};
 use super::registry::RULES;
 use super::sources::Sources;
-use super::{Check, Rule, callers, evidence, parameter_use, path_certainty, test_certainty};
+use super::{Check, Rule, callers, evidence, jax, parameter_use, path_certainty, test_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::{Anchor, Diagnostic, Severity};
 use ag_db::{Document, with_text};
@@ -17,7 +17,7 @@ use ag_staging::{queries, reached_from};
 pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Vec<Diagnostic> {
     let Some(context) = FunctionContext::of(db, function) else { return Vec::new() };
     let stage = context.stage;
-    for rule in rules_of(stage.dialect) {
+    for rule in rules_of(stage.dialect).filter(|rule| jax::applies(rule, stage)) {
         if let Check::Function(check) | Check::FileAndFunction(_, _, check) = rule.check {
             check(&context);
         }

@@ -4,12 +4,13 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{FunctionContext, defaults, path_certainty};
+use super::{FunctionContext, defaults, mapped, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
 use ag_index::assumptions::{Parameter, Source};
+use ag_index::dialect::RootKind;
 use ag_index::facts::{Binding, TensorKind};
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
@@ -238,8 +239,11 @@ fn of_name(ctx: &FunctionContext, name: &ast::ExprName, steps: usize) -> Origin 
 }
 
 /// Returns whether a name belongs to the module, or to an enclosing function that is not staged, so that its value is
-/// created before tracing.
+/// created before tracing. `jax.grad` alone traces only the values that depend on a differentiated argument.
 pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr) -> bool {
+    if ctx.stage.mode == RootKind::JaxGrad && !mapped::is_differentiated(ctx, expression) {
+        return true;
+    }
     let Expr::Name(name) = expression else { return false };
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     let outer =

@@ -11,7 +11,7 @@ use ag_db::Document;
 use ag_flow::Flow;
 use ag_index::answers::{Facts, ScopeTypes};
 use ag_index::assumptions::Stage;
-use ag_index::dialect::Dialect;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Binding;
 use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_syntax::expressions;
@@ -88,6 +88,10 @@ pub fn constructs<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Arc<[Const
     };
     let numbers = HostNumbers { def: ast.def(), flow, fact: &lookup, outside: &|_| false };
     for (construct, (node, _)) in constructs.iter_mut().zip(&nodes) {
+        // A tracer of `jax.grad` alone has a value.
+        if stage.mode == RootKind::JaxGrad && construct.binding == Binding::Staged {
+            construct.binding = Binding::Python;
+        }
         construct.reads_tensor = stage.dialect == Dialect::Torch
             && construct.binding == Binding::Python
             && node.test().is_some_and(|test| numbers.find(test).is_some());

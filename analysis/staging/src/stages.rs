@@ -260,6 +260,7 @@ pub fn root_name(root: Option<RootKind>) -> &'static str {
         Some(RootKind::JaxJit) => "a jitted function",
         Some(RootKind::TorchFx) => "a symbolically traced function",
         Some(RootKind::JaxVmap | RootKind::TorchVmap) => "a mapped function",
+        Some(RootKind::JaxGrad) => "a differentiated function",
         Some(RootKind::Qjit) => "a qjit function",
         Some(RootKind::Configured) => "a root",
         None => "a staged function",

@@ -8,6 +8,7 @@ use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
 use super::{snippet, value_severity};
 use ag_db::diagnostic::Severity;
+use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Fact};
 use ag_syntax::expressions::sequence;
 
@@ -129,14 +130,15 @@ const LOOK_UP: &str = "look values up in an array, `jnp.array(values)[i]`; trace
 const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
 
 fn check(ctx: &FunctionContext) {
+    let is_only_differentiated = ctx.stage.mode == RootKind::JaxGrad;
+    let has_no_value = if is_only_differentiated { "" } else { " and has no value yet" };
     for expression in ctx.expressions() {
+        if is_only_differentiated && uses_value(ctx, expression) {
+            continue;
+        }
         let concretized = concretized(ctx, expression).map(|(what, value, help)| {
             let value_text = snippet(ctx, value);
-            (
-                format!("{what} needs the value of `{value_text}`, which is traced and has no value yet"),
-                value,
-                help,
-            )
+            (format!("{what} needs the value of `{value_text}`, which is traced{has_no_value}"), value, help)
         });
         let Some((message, value, help)) = concretized.or_else(|| foreign(ctx, expression)) else { continue };
         if is_created_before_tracing(ctx, value) {
@@ -149,6 +151,18 @@ fn check(ctx: &FunctionContext) {
             .why(ctx.why(value))
             .help(help)
             .emit();
+    }
+}
+
+/// Returns whether an operation accepts a tracer that has a value: `int(x)`, `x.item()`, `range(n)`, `layers[i]`.
+fn uses_value(ctx: &FunctionContext, expression: &Expr) -> bool {
+    match expression {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => method.attr.as_str() == "item",
+            function => matches!(ctx.builtin(function), Some("int" | "range")),
+        },
+        Expr::Subscript(subscript) => is_sequence(ctx.fact(&subscript.value)),
+        _ => false,
     }
 }
 
@@ -193,6 +207,14 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         Expr::Subscript(subscript) if comparisons::is_dict(ctx.fact(&subscript.value)) => {
             let what = format!("the key of the dictionary `{}`", snippet(ctx, &subscript.value));
             is_key(ctx, &subscript.slice).then_some((what, &*subscript.slice, LOOK_UP))
+        }
+        // `if length in cache`
+        Expr::Compare(compare) => {
+            let looks_up = matches!(compare.ops.first(), Some(ast::CmpOp::In | ast::CmpOp::NotIn));
+            let container =
+                compare.comparators.first().filter(|it| looks_up && comparisons::is_dict(ctx.fact(it)))?;
+            let what = format!("the key of the dictionary `{}`", snippet(ctx, container));
+            is_key(ctx, &compare.left).then_some((what, &*compare.left, LOOK_UP))
         }
         Expr::Set(set) => {
             let value = set.elts.iter().find(|value| is_key(ctx, value))?;

@@ -110,6 +110,14 @@ fn is_of_interest(index: &FileIndex) -> bool {
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
 }
 
+/// Returns whether a rule applies to a function that is staged in this way. A tracer of `jax.grad` alone has a value, so
+/// Python can branch on it and use it as an index.
+pub(super) fn applies(rule: &Rule, stage: &Stage) -> bool {
+    let of_gradients: [&Rule; 3] =
+        [&concretize::JAX_CONCRETIZE, &item_assignment::JAX_SETITEM, &numpy::JAX_NUMPY];
+    stage.mode != RootKind::JaxGrad || of_gradients.iter().any(|it| it.code == rule.code)
+}
+
 /// An argument that JAX rejects, with the message and the help of the finding.
 struct Fault<'a> {
     message: String,

@@ -33,7 +33,7 @@ impl Fixpoint {
                 (None, Some(lambda)) => self.staged_by(lambda, Cause { scope, location: call.location }),
                 (None, None) => None,
             };
-            let is_staged = caller.as_ref().is_some_and(|caller| !caller.possible || !is_evidence);
+            let mode = caller.as_ref().filter(|caller| !caller.possible || !is_evidence).map(|it| it.mode);
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
                 let overriding = match self.index(db, callee).function(callee.code) {
@@ -50,7 +50,7 @@ impl Fixpoint {
                         let caller = Staged { certainty, ..caller.clone() };
                         changed |= self.reach(db, scope, &caller, method, call);
                     }
-                    self.contribute(db, scope, call, is_staged, target, method, &mut contributions);
+                    self.contribute(db, scope, call, mode, target, method, &mut contributions);
                 }
                 if let Some(caller) = &caller
                     && !is_chosen_at_run_time(&call.targets)
@@ -66,7 +66,7 @@ impl Fixpoint {
                     self.evidence.insert(callee, distance + 1);
                     changed = true;
                 }
-                self.contribute(db, scope, call, is_staged, target, callee, &mut contributions);
+                self.contribute(db, scope, call, mode, target, callee, &mut contributions);
                 passed_lambdas.extend(self.lambdas_of(db, call, target, callee));
             }
         }

@@ -20,14 +20,14 @@ use ruff_index::IndexVec;
 const NAMES_OF_PYTHON_VALUES: [&str; 6] = ["axis", "axes", "dtype", "name", "data_format", "padding"];
 
 impl Fixpoint {
-    /// Adds the arguments of a call to `contributions`. `staged`: whether the call is in staged code.
+    /// Adds the arguments of a call to `contributions`. `mode`: how the code that contains the call is staged, if it is.
     #[expect(clippy::too_many_arguments, reason = "a call, its caller and callee, and the output")]
     pub(super) fn contribute(
         &self,
         db: &dyn Db,
         scope: Scope,
         call: &CallSite,
-        staged: bool,
+        mode: Option<RootKind>,
         target: &Target,
         callee: Scope,
         contributions: &mut Vec<(Scope, ParameterIndex, Contribution)>,
@@ -38,6 +38,10 @@ impl Fixpoint {
         if !accepts(signature, skip, call) {
             return;
         }
+        // What `jax.grad` alone calls is eager code for a function that another root reaches.
+        let is_differentiated =
+            || self.staged.get(&callee).is_some_and(|callee| callee.mode == RootKind::JaxGrad);
+        let staged = mode.is_some_and(|mode| mode != RootKind::JaxGrad || is_differentiated());
         let possible = self.is_only_possible(scope);
         let mut given: IndexVec<ParameterIndex, bool> = signature.parameters.iter().map(|_| false).collect();
         for (slot, function) in &call.functions {

@@ -110,7 +110,9 @@ impl Fixpoint {
         }
         let is_root = |scope: &Scope| {
             let staged = self.staged.get(scope);
-            staged.is_some_and(|it| it.root.is_some() && it.certainty != Certainty::Uncertain)
+            staged.is_some_and(|it| {
+                it.root.is_some() && it.mode != RootKind::JaxGrad && it.certainty != Certainty::Uncertain
+            })
         };
         let roots = self.staged.keys().filter(|scope| is_root(scope));
         let mut found: BTreeSet<Callable> = roots
@@ -148,7 +150,8 @@ impl Fixpoint {
         let mut lambdas: BTreeMap<Callable, Staged> = BTreeMap::new();
         let mut queue: Vec<(Callable, Staged)> = Vec::new();
         for (scope, staged) in &self.staged {
-            if only && staged.possible && !staged.sole_callees {
+            let is_left_out = only && staged.possible && !staged.sole_callees;
+            if is_left_out || staged.mode == RootKind::JaxGrad {
                 continue;
             }
             let owner = Owner::Code(scope.code);

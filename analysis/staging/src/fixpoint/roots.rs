@@ -409,6 +409,12 @@ impl Fixpoint {
                 self.staged.insert(scope, staged);
                 true
             }
+            // `jax.grad(f)` alone keeps the values of its tracers.
+            Some(known) if known.mode == RootKind::JaxGrad && staged.mode != RootKind::JaxGrad => {
+                *known = staged;
+                true
+            }
+            Some(known) if staged.mode == RootKind::JaxGrad && known.mode != RootKind::JaxGrad => false,
             Some(known) if known.possible && !staged.possible => {
                 *known = staged;
                 true
