@@ -162,6 +162,16 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     jax("jax.numpy.piecewise", &[(2, "funclist")], &[Argument(0, "x")]),
     inline(jax("jax.tree.map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
     inline(jax("jax.tree_util.tree_map", &[(0, "f")], &[Leaf(1, "tree"), Leaf(2, "rest")])),
+    inline(jax(
+        "jax.tree.map_with_path",
+        &[(0, "f")],
+        &[Argument(usize::MAX, "path"), Leaf(1, "tree"), Leaf(2, "rest")],
+    )),
+    inline(jax(
+        "jax.tree_util.tree_map_with_path",
+        &[(0, "f")],
+        &[Argument(usize::MAX, "path"), Leaf(1, "tree"), Leaf(2, "rest")],
+    )),
     inline(jax("jax.tree.reduce", &[(0, "function")], &[])),
     inline(jax("jax.tree_util.tree_reduce", &[(0, "function")], &[])),
     jax("flax.jax_utils.scan_in_dim", &[(0, "body_fn")], &[Argument(1, "init"), Slice(2, "xs")]),

@@ -203,6 +203,11 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
         }
         Expr::Call(call) => {
             let name = ctx.builtin(&call.func)?;
+            if matches!(name, "max" | "min" | "sorted")
+                && let Some(values) = comparisons::compared_values(ctx, call)
+            {
+                return Some((format!("`{name}` compares the values of the dictionary and"), values));
+            }
             let arguments = &call.arguments.args;
             let value = match (name, &**arguments) {
                 ("bool", [value]) if tracing::is_tensor(ctx, value) => value,

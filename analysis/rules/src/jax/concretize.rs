@@ -194,7 +194,11 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             (Some(name), _) => of_builtin(ctx, call, name),
             (None, Some(name)) => of_library(ctx, call, &name).or_else(|| of_method(ctx, call)),
             (None, None) => of_method(ctx, call),
-        },
+        }
+        .or_else(|| {
+            let (function, value) = comparisons::hashed_by_cache(ctx, call, &|value| is_tensor(ctx, value))?;
+            Some((format!("the hash in the cache of `{function}`"), value, "do not cache the function"))
+        }),
         Expr::Attribute(attribute) if attribute.ctx.is_load() => {
             let name = attribute.attr.as_str();
             let only_of_array = ARRAY_ATTRIBUTES.contains(&name)
@@ -223,6 +227,16 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         Expr::Dict(dict) => {
             let value = dict.iter_keys().flatten().find(|key| is_key(ctx, key))?;
             Some(("the key of a dictionary".to_owned(), value, LOOK_UP))
+        }
+        // `[0.0] * length`
+        Expr::BinOp(operation) if operation.op == Operator::Mult => {
+            let (left, right) = (&*operation.left, &*operation.right);
+            let is_list = |value: &Expr| is_sequence(ctx.fact(value)) && !is_tensor(ctx, value);
+            let (list, count) = if is_list(left) { (left, right) } else { (right, left) };
+            (is_list(list) && is_tensor(ctx, count)).then(|| {
+                let help = "use `jnp.full` or `jnp.repeat`, or make it a static argument";
+                (format!("the repetition of the sequence `{}`", snippet(ctx, list)), count, help)
+            })
         }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         // `"%.3f" % x`, `"%s: %d" % (name, n)`

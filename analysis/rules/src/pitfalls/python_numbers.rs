@@ -342,3 +342,18 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
 fn is_short(call: &ast::ExprCall) -> bool {
     matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
 }
+
+/// Returns whether a loop may have at least `MANY_TRACES` iterations, as far as its iterable shows.
+pub(super) fn is_long(loop_statement: &Stmt) -> bool {
+    let Stmt::For(node) = loop_statement else { return true };
+    match &*node.iter {
+        Expr::Call(call) => {
+            let is_range = call.func.as_name_expr().is_some_and(|name| name.id == "range");
+            !(is_range && is_short(call))
+        }
+        Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
+            elts.len() >= MANY_TRACES
+        }
+        _ => true,
+    }
+}

@@ -1,23 +1,24 @@
-//! A loop calls a `tf.function` with a different Python number in each iteration.
+//! A loop calls a `tf.function` with a different Python number, or a new object, in each iteration.
 
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::number_attributes::NumberAttributes;
-use super::python_numbers::Numbers;
+use super::python_numbers::{Numbers, is_long};
 use super::staged_names::StagedNames;
 use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
-use crate::program::ScopeId;
+use crate::program::{Bound, ScopeId};
 use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
     /// ## What it does
     /// Finds loops that pass a Python number to a `tf.function` of the same file, if the number differs in each
     /// iteration: the variable of a loop over `range(…)`, `enumerate(…)` or a list of numbers, a counter, or a number
-    /// computed from them.
+    /// computed from them. An object that the loop creates for the call, such as `train(x, Options())`, is found, too,
+    /// if its class does not define equality.
     ///
     /// ## Why is this bad?
     /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each new
@@ -77,8 +78,16 @@ fn check(ctx: &FileContext) {
     if !staged.is_empty() {
         let attributes = NumberAttributes::of(ctx);
         let scope = Scope { id: ctx.program().module(), body: ctx.parsed.suite(), parameters: None };
-        Loops { ctx, staged: &staged, attributes: &attributes, scope, numbers: None, class: None }
-            .visit_body(ctx.parsed.suite());
+        Loops {
+            ctx,
+            staged: &staged,
+            attributes: &attributes,
+            scope,
+            numbers: None,
+            in_long_loop: false,
+            class: None,
+        }
+        .visit_body(ctx.parsed.suite());
     }
 }
 
@@ -97,6 +106,8 @@ struct Loops<'c, 'a> {
     /// Which names of the scope are numbers, and change in the enclosing loops; `None` before the first loop of the
     /// scope.
     numbers: Option<Numbers<'c, 'a>>,
+    /// Whether an enclosing loop may have many iterations.
+    in_long_loop: bool,
     class: Option<&'a str>,
 }
 
@@ -108,9 +119,10 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
                 let id = self.ctx.program().scope_of(def.range());
                 if let Some(id) = id.filter(|_| declared::staging_decorator(self.ctx, def).is_none()) {
                     let scope = Scope { id, body: &def.body, parameters: Some(&def.parameters) };
-                    let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take());
+                    let is_long = std::mem::take(&mut self.in_long_loop);
+                    let outer = (std::mem::replace(&mut self.scope, scope), self.numbers.take(), is_long);
                     self.visit_body(&def.body);
-                    (self.scope, self.numbers) = outer;
+                    (self.scope, self.numbers, self.in_long_loop) = outer;
                 }
             }
             Stmt::ClassDef(class) => {
@@ -124,7 +136,10 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
                     Numbers::of_scope(ctx, attributes, scope.id, scope.body, scope.parameters)
                 });
                 let before = numbers.enter(statement);
+                let outer = self.in_long_loop;
+                self.in_long_loop |= is_long(statement);
                 source_order::walk_stmt(self, statement);
+                self.in_long_loop = outer;
                 self.numbers.iter_mut().for_each(|numbers| numbers.leave(before));
             }
             _ => source_order::walk_stmt(self, statement),
@@ -145,6 +160,15 @@ impl<'a> Loops<'_, 'a> {
         let Some(function) = self.staged.called(&call.func, self.class) else { return };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
         let mut arguments = call.arguments.args.iter().chain(keywords);
+        if self.in_long_loop
+            && let Some((object, class)) =
+                arguments.clone().find_map(|argument| Some((argument, self.created_object(argument)?)))
+        {
+            let message = format!("`{function}` is retraced for each new `{class}` object, a Python value");
+            let help = "create the object once, before the loop, or define `__eq__` and `__hash__`";
+            self.ctx.report(&RETRACED_LOOP, object.range(), message).help(help).emit();
+            return;
+        }
         let Some(number) = arguments.find(|argument| numbers.changes(argument)) else { return };
         let text = self.ctx.text(number);
         let message = format!("`{function}` is retraced for each value of `{text}`, a Python number");
@@ -156,5 +180,19 @@ impl<'a> Loops<'_, 'a> {
             }
             None => report.help("pass a Tensor").emit(),
         }
+    }
+    /// Returns the class of an object that an argument creates, if TensorFlow identifies its objects by identity:
+    /// `Config(0.1)` in `step(x, Config(0.1))`.
+    fn created_object(&self, argument: &'a Expr) -> Option<&'a str> {
+        let created = argument.as_call_expr()?;
+        let (Bound::Class(class), _) = self.ctx.program().value(self.scope.id, &created.func) else {
+            return None;
+        };
+        let has_own_identity = class.decorator_list.is_empty()
+            && class.arguments.as_ref().is_none_or(|arguments| arguments.is_empty())
+            && !class.body.iter().filter_map(Stmt::as_function_def_stmt).any(|method| {
+                matches!(method.name.as_str(), "__eq__" | "__hash__" | "__new__" | "__tf_tracing_type__")
+            });
+        has_own_identity.then_some(class.name.as_str())
     }
 }
