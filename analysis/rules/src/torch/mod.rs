@@ -238,7 +238,8 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     // `set(x.tolist())`: Python compares the elements.
     for expression in ctx.expressions() {
         if let Expr::Call(call) = expression
-            && matches!(ctx.builtin(&call.func), Some("set" | "frozenset" | "sorted"))
+            && (matches!(ctx.builtin(&call.func), Some("set" | "frozenset" | "sorted"))
+                || ctx.resolve(&call.func).is_some_and(|name| name == "collections.Counter"))
             && let Some(Expr::Call(list)) = call.arguments.args.first()
             && let Expr::Attribute(method) = &*list.func
             && method.attr.as_str() == "tolist"
