@@ -21,6 +21,7 @@ pub(super) mod operator_arguments;
 mod ordering;
 mod places;
 pub(super) mod recompile;
+pub(super) mod recompiled_call;
 mod repeated_changes;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
