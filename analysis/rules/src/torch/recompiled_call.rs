@@ -62,7 +62,9 @@ declare_rule! {
 }
 
 fn is_of_interest(index: &FileIndex) -> bool {
-    index.roots.iter().any(|site| site.kind == RootKind::TorchCompile)
+    let is_compiled = || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile);
+    // A compiled lambda is no root.
+    index.imports.uses("torch") && (index.calls.contains_key("compile") || is_compiled())
 }
 
 fn check(ctx: &FileContext) {
