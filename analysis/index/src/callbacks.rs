@@ -321,3 +321,11 @@ pub fn dataset_method(call: &ast::ExprCall) -> Option<DatasetMethod<'_>> {
     };
     Some(DatasetMethod { receiver: &attribute.value, function: argument(call, position, keyword)? })
 }
+
+/// Returns the hook that `module.register_forward_hook(hook)` registers. The module calls it with itself, its arguments
+/// and, after the call, its result.
+pub fn registered_hook(call: &ast::ExprCall) -> Option<&Expr> {
+    let method = call.func.as_attribute_expr()?;
+    let registers = matches!(method.attr.as_str(), "register_forward_hook" | "register_forward_pre_hook");
+    registers.then(|| argument(call, 0, "hook")).flatten()
+}

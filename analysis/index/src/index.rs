@@ -3,6 +3,7 @@
 
 mod buffers;
 mod compiled_modules;
+mod hooks;
 mod identity_decorators;
 mod initial_uses;
 mod keras_version;

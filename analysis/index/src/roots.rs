@@ -209,6 +209,15 @@ fn all_of_call<'a>(
             })
             .collect();
     }
+    if let Some(hook) = callbacks::registered_hook(call)
+        && imports.uses("torch")
+    {
+        // The first argument of the hook is the module.
+        let static_arguments =
+            StaticArguments { listed: vec![StaticArgument::at(0)], ..StaticArguments::default() };
+        let site = plain(hook, Dialect::Torch, RootKind::TorchCompile, false);
+        return vec![found(RootSite { static_arguments, ..site }, hook, None)];
+    }
     let passed = keras_functions::passed_functions(imports, call, callee.as_deref());
     if !passed.is_empty() {
         let dialect = if imports.uses("tf_keras") { Dialect::Tensorflow } else { Dialect::Keras };

@@ -66,8 +66,17 @@ pub(super) fn from_root<'a>(ctx: &FunctionContext<'a>) -> Vec<Call<'a>> {
 /// `model`. The value is usually a module that users pass, so the functions of the project that flow to it may never be
 /// compiled.
 pub(super) fn is_reached_from_compiled_value(ctx: &FunctionContext) -> bool {
-    let is_value = |stage: &Stage| stage.by_value && stage.root == Some(RootKind::TorchCompile);
+    let is_value = |stage: &Stage| {
+        stage.by_value && stage.root == Some(RootKind::TorchCompile) && !is_hook(ctx.db, stage)
+    };
     is_value(ctx.stage) || from_root(ctx).iter().any(|call| call.stage.is_some_and(is_value))
+}
+
+/// Returns whether a function is a root because a compiled module of the file calls it as a hook.
+fn is_hook(db: &dyn Db, stage: &Stage) -> bool {
+    of_stage(db, stage)
+        .and_then(|call| call.ast.text.get(std::ops::Range::<usize>::from(call.range)))
+        .is_some_and(|text| text.contains(".register_forward_"))
 }
 
 /// Returns whether users call this root. The body of a `lax.cond`, for example, belongs to the enclosing function.

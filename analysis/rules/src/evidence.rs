@@ -25,6 +25,7 @@ use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Alternative;
+use ag_staging::fixpoint::is_fed_back;
 use ag_syntax::qname::QName;
 
 /// Builtins whose result is or contains a Tensor only if an argument is or contains one.
@@ -211,11 +212,12 @@ fn is_passed_tensor_by_value(ctx: &FunctionContext, position: usize, calls: usiz
     path_certainty::argument_by_value(ctx.db, ctx.stage, position, &parameter.name).is_some_and(
         |(function, value)| {
             FunctionContext::of(ctx.db, function).is_some_and(|caller| {
-                let calls_value = callers::of_stage(ctx.db, ctx.stage)
-                    .and_then(|call| caller.expression_at(call.range)?.as_call_expr())
-                    .is_some_and(|call| caller.callee(call).is_none());
-                let fact = caller.fact(value);
-                calls_value && !fact.unknown && fact.is_tensor() && !is_assumed(&caller, value, calls)
+                let call = callers::of_stage(ctx.db, ctx.stage)
+                    .and_then(|call| caller.expression_at(call.range)?.as_call_expr());
+                let Some(call) = call.filter(|call| caller.callee(call).is_none()) else { return false };
+                let mut fact = caller.fact(value).clone();
+                fact.unknown &= !is_fed_back(caller.def(), value, call.range());
+                !fact.unknown && fact.is_tensor() && !is_assumed(&caller, value, calls)
             })
         },
     )

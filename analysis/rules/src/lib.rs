@@ -27,6 +27,7 @@ mod mapped;
 mod meant_to_stage;
 mod names;
 mod object_changes;
+mod origins;
 mod parameter_use;
 mod parts;
 mod path_certainty;

@@ -100,6 +100,7 @@ pub static RULES: &[&Rule] = &[
     &torch::operator_arguments::TORCH_OPERATOR_ARGUMENTS,
     &torch::recompile::TORCH_RECOMPILE,
     &torch::stale_attribute::TORCH_STALE_ATTRIBUTE,
+    &torch::recompiled_call::TORCH_RECOMPILED_CALL,
     &torch::export_branch::TORCH_EXPORT_BRANCH,
     &torch::export_item::TORCH_EXPORT_ITEM,
     &torch::export_state::TORCH_EXPORT_STATE,

@@ -40,6 +40,7 @@ use ag_index::oracle::{Assumption, Assumptions, Scope};
 use ag_index::scope_location::ScopeLocation;
 use ag_syntax::expressions::ExprId;
 
+pub use by_value::is_fed_back;
 pub use limits::AnalysisLimits;
 pub use roots::is_unsupported;
 

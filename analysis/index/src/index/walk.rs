@@ -9,12 +9,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::aliases::DecoratorAliases;
 use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex, RootIndex};
-use crate::index::compiled_modules;
 use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
 use crate::index::{buffers, model_calls};
+use crate::index::{compiled_modules, hooks};
 use crate::keras_functions;
 use crate::lambdas;
 use crate::lambdas::{Called, LambdaSyntax};
@@ -55,6 +55,7 @@ pub(super) fn fill(index: FileIndex, text: &str, body: &[Stmt]) -> FileIndex {
     walk.index.model_calls = model_calls::of(&walk.index, body);
     walk.index.buffers = buffers::of(&walk.index, body);
     compiled_modules::remove_uncalled(&mut walk.index, body);
+    hooks::remove_uncompiled(&mut walk.index, text, body);
     walk.index
 }
 

@@ -1,6 +1,6 @@
 //! Python decisions on Tensors under torch.compile.
 
-use ruff_python_ast::Expr;
+use ruff_python_ast::{Expr, Pattern, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -99,6 +99,13 @@ fn check(ctx: &FunctionContext) {
             .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
             .emit();
     }
+    for pattern in compared_patterns(ctx) {
+        let message = "a Tensor without a value yet is compared with this pattern: it causes a graph break";
+        ctx.report(&TORCH_GRAPH_BREAK_BRANCH, pattern, message)
+            .severity(break_severity(ctx))
+            .help("use `torch.where`, or `torch.cond` to evaluate one branch only")
+            .emit();
+    }
     // With `fullgraph=True` the numbers are symbolic. A decision on such a number raises an exception.
     for decision in number_decisions(ctx).into_iter().filter(|_| ctx.stage.options.full_graph) {
         ctx.report(
@@ -150,16 +157,36 @@ fn check(ctx: &FunctionContext) {
     }
 }
 
+/// Returns the patterns with whose values `match` compares a Tensor: `2` in `match count: case 2: …`.
+fn compared_patterns<'a>(ctx: &FunctionContext<'a>) -> Vec<&'a Pattern> {
+    let matches = ctx.statements().into_iter().filter_map(Stmt::as_match_stmt);
+    let on_tensors = matches.filter(|node| {
+        is_tensor(ctx, &node.subject)
+            && !is_assumed(ctx, &node.subject)
+            && !handles_tracing(ctx, node.range())
+    });
+    on_tensors
+        .filter_map(|node| {
+            let mut patterns = node.cases.iter().map(|case| &case.pattern);
+            patterns.find(|pattern| match pattern {
+                Pattern::MatchValue(_) => true,
+                Pattern::MatchOr(any) => any.patterns.first().is_some_and(|it| it.is_match_value()),
+                _ => false,
+            })
+        })
+        .collect()
+}
+
 /// Returns the name of a function that returns a Python bool, and the Tensor that it tests: `torch.equal(a, b)`,
 /// `a.allclose(b)`.
 pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Option<(&'static str, &'a Expr)> {
     let call = expression.as_call_expr()?;
     if let Some(name) = ctx.builtin(&call.func) {
         let known = ["all", "any"].into_iter().find(|known| *known == name)?;
-        let tested = match (known, call.arguments.args.first()?) {
-            (_, Expr::Generator(generator)) => &*generator.elt,
-            (_, Expr::ListComp(list)) => &*list.elt,
-            _ => return None,
+        let tested = match call.arguments.args.first()? {
+            Expr::Generator(generator) => &*generator.elt,
+            Expr::ListComp(list) => &*list.elt,
+            elements => elements,
         };
         return is_tensor(ctx, tested).then_some((known, tested));
     }
@@ -168,6 +195,7 @@ pub(super) fn predicate<'a>(ctx: &FunctionContext, expression: &'a Expr) -> Opti
             let function = match name.as_str() {
                 "torch.equal" => "torch.equal",
                 "torch.allclose" => "torch.allclose",
+                "torch._assert" => "torch._assert",
                 _ => return None,
             };
             (function, call.arguments.args.first()?)

@@ -5,7 +5,9 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::host_values::is_random_number;
 use super::{break_severity, compiles, handles_tracing};
+use ag_db::diagnostic::Severity;
 use ag_index::facts::Alternative;
 use ag_syntax::words::words;
 
@@ -153,30 +155,46 @@ const SKIPPED: &[(&str, &[&str])] = &[
         "torch",
         &[
             "Generator",
+            "can_cast",
             "from_dlpack",
             "get_num_threads",
             "get_rng_state",
             "initial_seed",
             "is_inference_mode_enabled",
             "is_same_size",
+            "is_storage",
             "load",
+            "lobpcg",
             "manual_seed",
             "quantize_per_channel",
             "quantize_per_tensor",
+            "result_type",
             "save",
+            "set_flush_denormal",
             "set_num_threads",
             "set_rng_state",
             "sparse_bsr_tensor",
             "sparse_coo_tensor",
             "sparse_csc_tensor",
             "sparse_csr_tensor",
+            "typename",
         ],
     ),
     ("torch.autograd", &["detect_anomaly", "set_detect_anomaly"]),
     ("torch.autograd.functional", &["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]),
     ("torch.autograd.graph", &["save_on_cpu", "saved_tensors_hooks"]),
-    ("torch.cuda", &["max_memory_allocated", "memory_allocated", "memory_reserved"]),
-    ("torch.random", &["fork_rng", "manual_seed"]),
+    ("torch.compiler", &["reset"]),
+    (
+        "torch.cuda",
+        &["device_count", "max_memory_allocated", "memory_allocated", "memory_reserved", "synchronize"],
+    ),
+    ("torch.distributed", &["barrier"]),
+    ("torch.hub", &["load"]),
+    ("torch.jit", &["script", "trace"]),
+    ("torch.random", &["fork_rng", "get_rng_state", "manual_seed"]),
+    ("torch.testing", &["assert_close"]),
+    ("torch.utils.data", &["default_collate"]),
+    ("torch.utils.dlpack", &["to_dlpack"]),
     ("torch.nn.utils.rnn", &["pack_padded_sequence", "pack_sequence", "pad_packed_sequence"]),
     ("traceback", &["format_exc", "format_stack", "print_exc", "print_stack"]),
     ("tracemalloc", &["start", "stop"]),
@@ -318,7 +336,9 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
         let seeded = name == "random.Random" && !call.arguments.keywords.is_empty();
         // Within a compiled function, `torch.compile(function)` is `function`.
         let decorates = name == "torch.compile" && call.arguments.args.is_empty();
-        let known = known || RANDOM_NUMBERS.contains(&name.as_str()) && decides(ctx, call);
+        let known = known
+            || RANDOM_NUMBERS.contains(&name.as_str()) && decides(ctx, call)
+            || is_random_number(ctx, call);
         return (known || of_ufunc || is_strided || warns || seeded || decorates).then(|| name.to_string());
     }
     if ctx.builtin(&call.func) == Some("vars") && call.arguments.is_empty() {
@@ -384,12 +404,14 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         reported = Some(range);
+        // With `fullgraph=True`, the exception may be raised where the number is used.
+        let highest = if is_random_number(ctx, call) { Severity::Warning } else { Severity::Error };
         ctx.report(
             &TORCH_GRAPH_BREAK_BUILTIN,
             expression,
             format!("`{name}` cannot be traced: the call causes a graph break"),
         )
-        .severity(break_severity(ctx))
+        .severity(break_severity(ctx).min(highest))
         .help("call it outside the compiled function")
         .emit();
     }

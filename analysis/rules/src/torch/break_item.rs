@@ -64,6 +64,7 @@ fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
         return;
     }
+    let differentiable = ctx.stage.options.full_graph && is_forward_of_function(ctx);
     for expression in ctx.expressions() {
         // With `fullgraph=True`, numbers become symbolic, but Tensors do not become numbers.
         let found = match ctx.stage.options.full_graph {
@@ -71,7 +72,8 @@ fn check(ctx: &FunctionContext) {
                 .or_else(|| range_bound(ctx, expression))
                 .or_else(|| list_of_floats(ctx, expression))
                 .or_else(|| of_math(ctx, expression))
-                .or_else(|| scalar_index(ctx, expression)),
+                .or_else(|| scalar_index(ctx, expression))
+                .or_else(|| differentiable.then(|| float_of_input(ctx, expression))?),
             false => number(ctx, expression),
         };
         let Some((what, value)) = found else { continue };
@@ -79,6 +81,8 @@ fn check(ctx: &FunctionContext) {
             continue;
         }
         let severity = if is_assumed(ctx, value) { Severity::Info } else { break_severity(ctx) };
+        // The exception is raised at the call of `apply`, if a gradient is wanted.
+        let severity = if differentiable { severity.min(Severity::Warning) } else { severity };
         ctx.report(
             &TORCH_GRAPH_BREAK_ITEM,
             expression,
@@ -206,6 +210,36 @@ fn is_float(ctx: &FunctionContext, expression: &Expr, steps: usize) -> bool {
             }
             let value = definition.value.filter(|_| definition.kind == DefKind::Assign);
             value.and_then(|range| ctx.expression_at(range)).is_some_and(|value| is_float(ctx, value, steps))
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether this is the forward method of a `torch.autograd.Function`.
+fn is_forward_of_function(ctx: &FunctionContext) -> bool {
+    let is_function = |base: &str| base == "Function" || base.ends_with("autograd.Function");
+    ctx.path.name() == "forward"
+        && ctx.class().is_some_and(|class| class.bases.iter().any(|it| is_function(it)))
+}
+
+/// Returns the Tensor in `x.abs().max().item()` if `x` is a parameter of this function or a Tensor of floats. In the
+/// forward method of a `torch.autograd.Function`, such a number cannot become symbolic (verified with torch 2.11).
+fn float_of_input<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<(String, &'a Expr)> {
+    let (what, value) = host_value(ctx, expression).filter(|(what, _)| what != "`int()`")?;
+    (is_float(ctx, value, MAX_STEPS) || is_of_parameter(ctx, value)).then_some((what, value))
+}
+
+/// Returns whether a value is computed from a parameter by methods that keep its dtype: `x.abs().max()`.
+fn is_of_parameter(ctx: &FunctionContext, value: &Expr) -> bool {
+    match value {
+        Expr::Call(call) => call.func.as_attribute_expr().is_some_and(|method| {
+            let keeps = KEEP_DTYPE.contains(&method.attr.as_str())
+                || matches!(method.attr.as_str(), "max" | "min") && call.arguments.is_empty();
+            keeps && is_of_parameter(ctx, &method.value)
+        }),
+        Expr::Name(name) => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            matches!(definitions.as_slice(), [definition] if matches!(definition.kind, DefKind::Parameter(_)))
         }
         _ => false,
     }

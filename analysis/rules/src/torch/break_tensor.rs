@@ -6,6 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
+use super::host_values::is_message;
 use super::ordering::{has_tuples_of_tensors, may_sort_tensors, sorts_list_of_tensors, sorts_tensors};
 use super::{break_severity, compiles, handles_tracing, is_assumed};
 use ag_db::diagnostic::Severity;
@@ -22,7 +23,9 @@ declare_rule! {
     /// - storage: `resize_`, `set_`, `share_memory_`, `storage()`, comparisons of `data_ptr()`, an assignment to
     ///   `.data` of a computed Tensor, `unsqueeze_` and similar methods on an argument;
     /// - sparse Tensors: `to_sparse()`;
-    /// - Python functions on elements: `sorted` and `sort` of Tensors, `max` with a key or of tuples, `apply_`, `str(x)`;
+    /// - Python functions on elements: `sorted` and `sort` of Tensors, `max` with a key or of tuples, `apply_`, `str(x)`,
+    ///   `pow(x, 2)`, `round(x)`;
+    /// - functions that check their arguments by value: `quantile`, `cov`;
     /// - attributes and methods of NumPy arrays that torch does not implement: `x.numpy().tobytes()`.
     ///
     /// ## Why is this bad?
@@ -73,6 +76,7 @@ const STORAGE: &str = "return a new Tensor, or change the storage outside the co
 const SPARSE: &str = "keep sparse Tensors outside the compiled function";
 const OPERATION: &str = "use an operation on whole Tensors";
 const OUTSIDE: &str = "move it out of the compiled function";
+const CHECKED: &str = "call it outside the compiled function: torch reads values to check its arguments";
 
 /// Returns the help for a method of a Tensor at which the compiler breaks the graph; `None` for other methods (verified
 /// with torch 2.11).
@@ -90,6 +94,7 @@ fn of_method(name: &str) -> Option<&'static str> {
         | "to_sparse_csc"
         | "to_sparse_csr" => SPARSE,
         "apply_" | "map_" | "random_" => OPERATION,
+        "corrcoef" | "cov" | "nanquantile" | "quantile" => CHECKED,
         "is_inference" => OUTSIDE,
         _ => return None,
     })
@@ -124,12 +129,34 @@ fn check(ctx: &FunctionContext) {
     for expression in ctx.expressions() {
         match expression {
             Expr::Call(call) => called(ctx, call),
+            // `x == None` is not an operation on Tensors; `x != None` is.
+            Expr::Compare(compare)
+                if matches!(*compare.ops, [CmpOp::Eq])
+                    && matches!(*compare.comparators, [Expr::NoneLiteral(_)])
+                    && is_tensor(ctx, &compare.left) =>
+            {
+                let help = "compare with `is None`";
+                report(ctx, compare.range(), "a comparison of a Tensor with `None`", &compare.left, help);
+            }
             Expr::Compare(compare)
                 if !compare.ops.iter().any(|op| matches!(op, CmpOp::Is | CmpOp::IsNot)) =>
             {
                 let mut sides = std::iter::once(&*compare.left).chain(&compare.comparators);
                 if let Some(value) = sides.find_map(|side| address(ctx, side)) {
                     report(ctx, compare.range(), "a comparison of `data_ptr()`", value, STORAGE);
+                }
+            }
+            Expr::BinOp(operation)
+                if operation.op == Operator::Mod
+                    && operation.left.is_string_literal_expr()
+                    && !is_message(ctx, expression) =>
+            {
+                let values = match &*operation.right {
+                    Expr::Tuple(tuple) => tuple.elts.as_slice(),
+                    value => std::slice::from_ref(value),
+                };
+                if let Some(value) = values.iter().find(|value| is_tensor(ctx, value)) {
+                    report(ctx, operation.range(), "a Tensor formatted with `%`", value, OUTSIDE);
                 }
             }
             Expr::BinOp(operation) if operation.op == Operator::Mod => {
@@ -192,6 +219,9 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) {
             }
             "getattr" if call.arguments.args.get(1).is_some_and(|name| is_tensor(ctx, name)) => {
                 report(ctx, call.range(), "`getattr()` with a Tensor as name", value, OPERATION);
+            }
+            "divmod" | "hash" | "pow" | "round" if is_tensor(ctx, value) => {
+                report(ctx, call.range(), &format!("`{name}()` of a Tensor"), value, OPERATION);
             }
             "str" | "repr" if is_tensor(ctx, value) => {
                 report(ctx, call.range(), &format!("`{name}()` of a Tensor"), value, OUTSIDE);
@@ -270,6 +300,15 @@ fn of_function(ctx: &FunctionContext, call: &ast::ExprCall, name: &str) {
         && let Some(value) = first.filter(|value| is_tensor(ctx, value) || is_array(ctx, value))
     {
         report(ctx, call.range(), &format!("`{name}` of an array"), value, "pass its `dtype`");
+        return;
+    }
+    let help = match name {
+        "torch.corrcoef" | "torch.cov" | "torch.nanquantile" | "torch.quantile" => Some(CHECKED),
+        "torch.linalg.lstsq" => Some(OUTSIDE),
+        _ => None,
+    };
+    if let (Some(help), Some(value)) = (help, first.filter(|value| is_tensor(ctx, value))) {
+        report(ctx, call.range(), &format!("`{name}`"), value, help);
         return;
     }
     if name == "operator.index"

@@ -1,7 +1,7 @@
 //! Calls of `torch.export.export`, and uses of the exported program, that raise.
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
@@ -80,17 +80,21 @@ const FACTORIES: [&str; 12] = [
     "torch.zeros",
     "torch.zeros_like",
 ];
+#[derive(Clone, Copy)]
 pub(super) struct Export<'p, 'a> {
     pub(super) ctx: &'p FileContext<'a>,
     pub(super) program: &'p Program<'a>,
     pub(super) call: &'a ast::ExprCall,
     pub(super) scope: ScopeId,
+    /// Where findings are reported, instead of the expressions that cause them. It is set while values are checked that
+    /// come from another function.
+    pub(super) at: Option<TextRange>,
 }
 
 fn check(ctx: &FileContext) {
     let program = ctx.program();
     for site in program.calls.iter().filter(|site| is_export(ctx, site.node)) {
-        Export { ctx, program, call: site.node, scope: site.scope }.check();
+        Export { ctx, program, call: site.node, scope: site.scope, at: None }.check();
     }
     exported_program::check(ctx);
 }
@@ -121,16 +125,24 @@ impl<'a> Export<'_, 'a> {
         let Some(shapes) = argument("dynamic_shapes", 3) else { return };
         let forward = class.and_then(forward);
         let names = tuple.and_then(|tuple| self.passed(tuple, forward?));
-        self.shapes(shapes, names.as_deref(), forward);
+        let is_here = |it: &Expr| matches!(it, Expr::Dict(_) | Expr::Tuple(_) | Expr::List(_));
+        if value(self.program, self.scope, shapes).is_some_and(is_here) {
+            self.shapes(shapes, names.as_deref(), forward);
+        } else {
+            let (resolved, scope) = self.program.origin(shapes, self.scope);
+            Export { scope, at: Some(shapes.range()), ..*self }.shapes(resolved, names.as_deref(), forward);
+        }
     }
 
     pub(super) fn report(&self, at: impl Ranged, message: String, help: &'static str) {
+        let at = self.at.unwrap_or_else(|| at.range());
         self.ctx.report(&TORCH_EXPORT_CALL, at, message).help(help).emit();
     }
 
     /// Returns the class of the exported module, if this file defines it.
     fn module(&self, module: &'a Expr, scope: ScopeId) -> Option<&'a ast::StmtClassDef> {
         const WRAP: &str = "export an `nn.Module` whose `forward` calls the function";
+        let (module, scope) = self.program.origin(module, scope);
         match self.program.value(scope, module) {
             (Bound::Function(function), _) => {
                 let message = format!("`{}` is a function; `torch.export` exports modules", function.name);
@@ -156,30 +168,11 @@ impl<'a> Export<'_, 'a> {
                 }
                 match self.program.value(scope, &created.func) {
                     (Bound::Class(class), _) => Some(class),
-                    _ => self.module(returns_self(created)?, scope),
+                    _ => None,
                 }
-            }
-            // `def save(model): export(model, …)`
-            (Bound::Other, _) if scope == self.scope => {
-                let (argument, scope) = self.argument(module.as_name_expr()?)?;
-                self.module(argument, scope)
             }
             _ => None,
         }
-    }
-
-    /// Returns the argument for a parameter of the function around the call, if one call of this file passes it.
-    fn argument(&self, parameter: &ast::ExprName) -> Option<(&'a Expr, ScopeId)> {
-        let around = self.program.functions.iter().map(|(function, _)| *function);
-        let function = around.filter(|function| function.range().contains_range(self.call.range())).last()?;
-        let position = function.parameters.args.iter().position(|it| it.name().id == parameter.id)?;
-        let mut calls = self.program.calls.iter().filter(|site| {
-            let callee = self.program.value(site.scope, &site.node.func).0;
-            matches!(callee, Bound::Function(other) if std::ptr::eq(other, function))
-        });
-        let (Some(site), None) = (calls.next(), calls.next()) else { return None };
-        let argument = site.node.arguments.find_argument_value(&parameter.id, position)?;
-        (site.scope != self.scope).then_some((argument, site.scope))
     }
 
     /// Returns the example inputs, if they are a tuple.
@@ -273,26 +266,4 @@ fn forward(class: &ast::StmtClassDef) -> Option<&ast::StmtFunctionDef> {
         .iter()
         .filter_map(Stmt::as_function_def_stmt)
         .find(|method| method.name.as_str() == "forward" && method.decorator_list.is_empty())
-}
-
-/// Returns the object in a call of a method of `nn.Module` that returns its object: `Net()` for `Net().eval()`.
-fn returns_self(call: &ast::ExprCall) -> Option<&Expr> {
-    const METHODS: [&str; 14] = [
-        "bfloat16",
-        "cpu",
-        "cuda",
-        "double",
-        "eval",
-        "float",
-        "half",
-        "requires_grad_",
-        "share_memory",
-        "to",
-        "to_empty",
-        "train",
-        "type",
-        "xpu",
-    ];
-    let method = call.func.as_attribute_expr()?;
-    METHODS.contains(&method.attr.as_str()).then_some(&method.value)
 }

@@ -47,17 +47,24 @@ impl<'a> Export<'_, 'a> {
             let Some(key) = item.key.as_ref().and_then(Expr::as_string_literal_expr) else { return };
             keys.push((key.value.to_str(), key, &item.value));
         }
-        if let Some(names) = names {
-            if let Some((unknown, at, _)) = keys.iter().find(|(key, ..)| !names.contains(key)) {
-                let message = format!("`dynamic_shapes` names `{unknown}`, which is not an input");
-                self.report(*at, message, "use the names of the parameters of `forward`");
-                return;
-            }
-            if let Some(missing) = names.iter().find(|name| !keys.iter().any(|(key, ..)| key == *name)) {
-                let message = format!("`dynamic_shapes` has no entry for the input `{missing}`");
-                self.report(dict, message, "add it, with `None` if its shape is static");
-                return;
-            }
+        // Without known inputs, all parameters may receive one.
+        let parameters = forward.filter(|it| names.is_none() && it.parameters.kwarg.is_none());
+        let parameters: Option<Vec<&str>> = parameters
+            .map(|it| it.parameters.iter_non_variadic_params().map(|it| it.name().as_str()).collect());
+        let known = names.or(parameters.as_deref());
+        if let Some((unknown, at, _)) =
+            known.and_then(|known| keys.iter().find(|(key, ..)| !known.contains(key)))
+        {
+            let message = format!("`dynamic_shapes` names `{unknown}`, which is not an input");
+            self.report(*at, message, "use the names of the parameters of `forward`");
+            return;
+        }
+        let mut missing =
+            names.into_iter().flatten().filter(|name| !keys.iter().any(|(key, ..)| key == *name));
+        if let Some(missing) = missing.next() {
+            let message = format!("`dynamic_shapes` has no entry for the input `{missing}`");
+            self.report(dict, message, "add it, with `None` if its shape is static");
+            return;
         }
         for (name, _, shape) in keys {
             self.shape(shape);

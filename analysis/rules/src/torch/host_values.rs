@@ -1,4 +1,5 @@
-//! Python numbers that are read from Tensors in other functions, and arrive as arguments or results.
+//! Python numbers that are read from Tensors in other functions, and arrive as arguments or results. So do random
+//! numbers of NumPy: they are computed in the graph.
 //!
 //! ```python
 //! @property
@@ -9,7 +10,7 @@
 //!     if norm > 1.0: …                   # `norm` is `total(tensors).item()` of the caller
 //! ```
 
-use ruff_python_ast::{Expr, Operator, Stmt};
+use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
@@ -37,14 +38,44 @@ fn within<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr, calls: usize) -> 
                 Some((caller, Passed::Argument(value))) => within(&caller, value, calls).is_some(),
                 _ => false,
             },
+            // In the function itself, the call of `np.random` is already reported.
+            Expr::Call(call) if calls + 1 < MAX_CALLS && is_random_number(ctx, call) => true,
             Expr::Call(call) => {
-                ctx.callee_context(call).is_some_and(|(callee, _)| is_returned(&callee, calls))
+                let callee = ctx.callee_context(call).map(|(callee, _)| callee);
+                let callee = callee.or_else(|| implicit_callee(ctx, expression));
+                callee.is_some_and(|callee| is_returned(&callee, calls))
             }
-            Expr::Attribute(_) => getter(ctx, expression).is_some_and(|getter| is_returned(&getter, calls)),
+            Expr::Attribute(_) => {
+                implicit_callee(ctx, expression).is_some_and(|getter| is_returned(&getter, calls))
+            }
             _ => false,
         }
     };
     HostNumbers { def: ctx.def(), flow: ctx.flow, fact: &fact, outside: &outside }.find(expression)
+}
+
+/// Functions of `numpy.random` that return one number if no size is given, and the position of the size.
+const RANDOM_NUMBERS: [(&str, usize); 8] = [
+    ("choice", 1),
+    ("normal", 2),
+    ("rand", 0),
+    ("randint", 2),
+    ("randn", 0),
+    ("random", 0),
+    ("random_sample", 0),
+    ("uniform", 2),
+];
+
+/// Returns whether a call draws one random number with NumPy: `np.random.rand()`, `np.random.normal(0, 1)`. The
+/// compiler computes it in the graph, so Python code cannot use it (verified with torch 2.11).
+pub(super) fn is_random_number(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    let Some(name) = ctx.resolve(&call.func) else { return false };
+    let Some(function) = name.strip_prefix("numpy.random.") else { return false };
+    let size = RANDOM_NUMBERS.iter().find(|(known, _)| *known == function).map(|(_, size)| *size);
+    size.is_some_and(|size| {
+        let has_star = call.arguments.args.iter().any(Expr::is_starred_expr);
+        !has_star && call.arguments.find_argument_value("size", size).is_none_or(Expr::is_none_literal_expr)
+    })
 }
 
 /// Returns the operations that need the value of such a number: the operation, its name in messages, and the number
@@ -121,7 +152,7 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
 }
 
 /// Returns whether an expression is in a `raise` or an `assert`, which may not evaluate it.
-fn is_message(ctx: &FunctionContext, expression: &Expr) -> bool {
+pub(super) fn is_message(ctx: &FunctionContext, expression: &Expr) -> bool {
     ctx.statements().into_iter().any(|statement| {
         matches!(statement, Stmt::Raise(_) | Stmt::Assert(_))
             && statement.range().contains_range(expression.range())
@@ -153,10 +184,11 @@ fn is_returned(callee: &FunctionContext, calls: usize) -> bool {
         && returned.all(|it| it.value.as_deref().is_some_and(|value| within(callee, value, calls).is_some()))
 }
 
-/// Returns the getter that reading an attribute runs, if it is a property of a class of the project.
-fn getter<'a>(ctx: &FunctionContext<'a>, attribute: &Expr) -> Option<FunctionContext<'a>> {
+/// Returns the method that an expression runs implicitly, if it belongs to a class of the project: the getter of a
+/// property, `__len__` in `len(batch)`.
+fn implicit_callee<'a>(ctx: &FunctionContext<'a>, expression: &Expr) -> Option<FunctionContext<'a>> {
     let mut sites = ctx.types.calls.iter();
-    let site = sites.find(|site| site.location.range == attribute.range() && site.implicit)?;
+    let site = sites.find(|site| site.location.range == expression.range() && site.implicit)?;
     let [target] = site.targets.as_slice() else { return None };
     FunctionContext::of(ctx.db, FunctionId::new(ctx.db, target.document, target.path.clone()))
 }

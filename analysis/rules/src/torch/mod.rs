@@ -21,6 +21,7 @@ pub(super) mod operator_arguments;
 mod ordering;
 mod places;
 pub(super) mod recompile;
+pub(super) mod recompiled_call;
 mod repeated_changes;
 pub(super) mod script_attribute;
 pub(super) mod script_branch_type;
@@ -238,7 +239,8 @@ fn number_decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<NumberDecision<'a>> {
     // `set(x.tolist())`: Python compares the elements.
     for expression in ctx.expressions() {
         if let Expr::Call(call) = expression
-            && matches!(ctx.builtin(&call.func), Some("set" | "frozenset" | "sorted"))
+            && (matches!(ctx.builtin(&call.func), Some("set" | "frozenset" | "sorted"))
+                || ctx.resolve(&call.func).is_some_and(|name| name == "collections.Counter"))
             && let Some(Expr::Call(list)) = call.arguments.args.first()
             && let Expr::Attribute(method) = &*list.func
             && method.attr.as_str() == "tolist"

@@ -19,6 +19,8 @@ pub(super) fn sorts_tensors(ctx: &FunctionContext, call: &ast::ExprCall, values:
     if let Some(keyword) = call.arguments.find_keyword("key") {
         return match &keyword.value {
             Expr::Lambda(lambda) => is_tensor(ctx, &lambda.body),
+            // `torch.norm`
+            key if ctx.resolve(key).is_some_and(|name| name.starts_with("torch.")) => true,
             // A function of the project: Python calls it.
             _ => {
                 let site = ctx.types.calls.iter().find(|site| site.location.range == call.range());

@@ -5,12 +5,14 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::tracing;
 use super::script_class::{self, Initial};
 use super::script_loop_type::rebindings;
 use super::script_paths::{Compiled, has_type_none};
 use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts, snippet};
 use ag_flow::{Def, DefKind};
+use ag_index::facts::Alternative;
 use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions::sequence;
 use ag_syntax::qname::QName;
@@ -183,6 +185,7 @@ fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, b
         Expr::Call(call) => {
             let mut operands = passed(ctx, call);
             operands.extend(joined(ctx, call).iter().map(|element| (element, false)));
+            operands.extend(tensors(ctx, call).iter().map(|argument| (argument, false)));
             operands
         }
         _ => Vec::new(),
@@ -197,6 +200,71 @@ fn joined<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
         .is_some_and(|name| name.strip_prefix("torch.").is_some_and(|function| JOIN.contains(&function)));
     let list = call.arguments.find_argument_value("tensors", 0).filter(|_| joins);
     list.and_then(sequence).unwrap_or_default()
+}
+
+/// Methods of Tensors whose positional arguments are Tensors or numbers.
+const TENSOR_METHODS: [&str; 30] = [
+    "add",
+    "bmm",
+    "copy_",
+    "div",
+    "dot",
+    "eq",
+    "expand_as",
+    "gather",
+    "ge",
+    "gt",
+    "index_select",
+    "le",
+    "lerp",
+    "logical_and",
+    "logical_or",
+    "lt",
+    "masked_fill",
+    "masked_fill_",
+    "masked_select",
+    "matmul",
+    "maximum",
+    "minimum",
+    "mm",
+    "mul",
+    "ne",
+    "scatter",
+    "sub",
+    "type_as",
+    "view_as",
+    "where",
+];
+
+/// Returns the arguments of a call that must be Tensors: those of `x.masked_fill(mask, 0)`, and the first one of a
+/// function or module of torch, as in `torch.relu(x)`.
+fn tensors<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
+    let arguments = &*call.arguments.args;
+    let first = arguments.get(..1).unwrap_or_default();
+    match (ctx.resolve(&call.func), &*call.func) {
+        (Some(name), _) => {
+            let function = name.strip_prefix("torch.nn.functional.").or(name.strip_prefix("torch."));
+            let takes_tensor = function.is_some_and(|it| {
+                !it.contains('.') && !it.starts_with("is_") && it.starts_with(char::is_lowercase)
+            });
+            if takes_tensor { first } else { &[] }
+        }
+        (None, Expr::Attribute(method)) if TENSOR_METHODS.contains(&method.attr.as_str()) => {
+            if tracing::is_tensor(ctx, &method.value) {
+                arguments
+            } else {
+                &[]
+            }
+        }
+        (None, callee) => match ctx.fact(callee).alternatives.as_slice() {
+            [Alternative::Instance { module: Some(module), class }]
+                if module.starts_with("torch.nn") && !matches!(class.as_str(), "Module" | "Identity") =>
+            {
+                first
+            }
+            _ => &[],
+        },
+    }
 }
 
 fn orders(op: CmpOp) -> bool {

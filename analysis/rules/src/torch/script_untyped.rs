@@ -142,7 +142,29 @@ fn arguments(ctx: &FunctionContext) {
             let parameter = def.parameters.iter_non_variadic_params().find(|it| it.name().id == name.id)?;
             Some((&keyword.value, parameter))
         });
-        for (argument, parameter) in positional.chain(named) {
+        let passed: Vec<_> = positional.chain(named).collect();
+        let is_complete = call.arguments.args.iter().all(|it| !it.is_starred_expr())
+            && call.arguments.keywords.iter().all(|keyword| keyword.arg.is_some());
+        let left_out = def.parameters.args.iter().find(|parameter| {
+            parameter.annotation().is_none()
+                && parameter.default().is_some_and(Expr::is_none_literal_expr)
+                && !passed.iter().any(|(_, it)| it.name() == parameter.name())
+        });
+        if let Some(parameter) = left_out.filter(|_| is_complete) {
+            let name = parameter.name();
+            ctx.report(
+                &SCRIPT_UNTYPED,
+                call,
+                format!(
+                    "this leaves out `{name}` of `{}`, which has no annotation and is inferred as a Tensor, so it \
+                     cannot be `None`",
+                    def.name
+                ),
+            )
+            .help(format!("annotate the parameter: `{name}: Optional[Tensor] = None`"))
+            .emit();
+        }
+        for (argument, parameter) in passed {
             let Some((what, required)) = not_a_tensor(ctx, argument) else { continue };
             if parameter.annotation().is_some() {
                 continue;
@@ -182,6 +204,7 @@ fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str,
         return None;
     }
     Some(match alternative {
+        Alternative::None => ("`None`", "Optional[Tensor]"),
         Alternative::Bool(_) => ("a bool", "bool"),
         Alternative::Int(_) => ("an int", "int"),
         Alternative::Float => ("a float", "float"),

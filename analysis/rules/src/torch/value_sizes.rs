@@ -99,6 +99,7 @@ fn decided_by<'a>(ctx: &FunctionContext<'a>, test: &'a Expr) -> Option<&'a Expr>
             size(ctx, &compare.left)
         }
         Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => decided_by(ctx, &operation.operand),
+        Expr::BoolOp(operation) => operation.values.iter().find_map(|value| decided_by(ctx, value)),
         _ => size(ctx, test),
     }
 }

@@ -124,7 +124,7 @@ impl Fixpoint {
 
 /// Returns whether the result of a call becomes its argument: `for step in self.steps: x = step(x)`. The type of the
 /// result is unknown, so part of the argument's type is unknown as well.
-fn is_fed_back(def: &StmtFunctionDef, argument: &Expr, call: TextRange) -> bool {
+pub fn is_fed_back(def: &StmtFunctionDef, argument: &Expr, call: TextRange) -> bool {
     let Expr::Name(name) = argument else { return false };
     statements::of_function(def).into_iter().filter_map(Stmt::as_assign_stmt).any(|assign| {
         let [Expr::Name(target)] = assign.targets.as_slice() else { return false };

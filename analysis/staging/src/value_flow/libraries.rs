@@ -279,22 +279,21 @@ impl Solver<'_> {
         // `Transformed(init, apply)`, `TrainState.create(apply_fn=apply)`
         let created = name.strip_suffix(".create");
         let class = created.map_or(last, |class| class.rsplit('.').next().unwrap_or(class));
-        let carries = HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix))
-            || class.starts_with(|first: char| first.is_uppercase());
+        let keeps = HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
+        let carries = class.starts_with(|first: char| first.is_uppercase());
         let holds = match () {
             () if HOLD_NOTHING.iter().any(|prefix| name.starts_with(prefix))
                 || CALL_WITH_ELEMENTS.contains(&last) =>
             {
                 HeldArguments::Nothing
             }
+            () if keeps => HeldArguments::Uncalled,
             () if carries => HeldArguments::All,
             () if call.positional.len() == 1 => HeldArguments::Functions,
             () => HeldArguments::Nothing,
         };
         // The attributes of an object that `create` returns are its arguments.
-        let is_object = holds != HeldArguments::Nothing
-            && created.is_none()
-            && !HOLD_ARGUMENTS.iter().any(|prefix| name.starts_with(prefix));
+        let is_object = holds != HeldArguments::Nothing && created.is_none() && !keeps;
         for node in all.chain(starred) {
             let from = self.cell(document, node);
             if is_object {
@@ -453,23 +452,26 @@ impl Solver<'_> {
                 )
             }
             Value::Container(object) if !within => {
-                if holds == HeldArguments::All {
+                if holds.are_all() {
                     self.add(result, value);
                 }
                 let elements = self.field(object, Field::All);
                 return self.add_use(elements, Use::Passed { document, call: position, holds, within: true });
             }
             Value::Instance(_) => {
-                if !within && holds == HeldArguments::All {
+                if !within && holds.are_all() {
                     self.add(result, value);
                 }
                 return self.operate(value, Operation::Library, self.ignored, site);
             }
-            Value::Class(_) if !within && holds == HeldArguments::All => {
+            Value::Class(_) if !within && holds.are_all() => {
                 return self.add(result, value);
             }
             _ => return,
         };
+        if within && holds == HeldArguments::Uncalled {
+            return;
+        }
         self.note_call(site, callee);
         if !within {
             if holds != HeldArguments::Nothing {

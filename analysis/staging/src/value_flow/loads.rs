@@ -548,9 +548,18 @@ impl Solver<'_> {
         else {
             return;
         };
+        // `__init_subclass__` receives the derived class.
+        let receivers = match operation {
+            Operation::Subclass => {
+                self.hierarchy.derived(class, MAX_DERIVED).into_iter().map(Value::Class).collect()
+            }
+            _ => vec![value],
+        };
         for method in self.special_methods(class, operation).iter().copied() {
-            let bound = self.bound(method, value);
-            self.add_use(bound, Use::Invoke { to, site });
+            for receiver in receivers.iter().copied() {
+                let bound = self.bound(method, receiver);
+                self.add_use(bound, Use::Invoke { to, site });
+            }
         }
     }
 

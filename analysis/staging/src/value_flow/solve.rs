@@ -14,7 +14,7 @@ use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::libraries::{CALL_WITH_ELEMENTS, LOOPS, RECORD};
-use super::values::{Cell, Field, HeldArguments, Missing, Object, OrderedSet, Origin, Use, Value, Values};
+use super::values::{Cell, Field, Missing, Object, OrderedSet, Origin, Use, Value, Values};
 use super::{Callable, PossibleCall, PossibleCalls, PossibleRoot, StagingFunction};
 use crate::hierarchy::{ClassId, Hierarchy, Modules};
 
@@ -260,7 +260,7 @@ impl<'a> Solver<'a> {
         let Value::Instance(object) = value else { return false };
         let operation = match use_ {
             Use::Method { operation, .. } => operation,
-            Use::Passed { holds, within, .. } if within || holds != HeldArguments::All => Operation::Library,
+            Use::Passed { holds, within, .. } if within || !holds.are_all() => Operation::Library,
             _ => return false,
         };
         self.objects[object as usize]

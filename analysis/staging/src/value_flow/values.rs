@@ -86,6 +86,14 @@ pub(super) enum HeldArguments {
     Nothing,
     Functions,
     All,
+    /// All, and the library function calls no elements of its arguments: `sorted(registry)`.
+    Uncalled,
+}
+
+impl HeldArguments {
+    pub(super) fn are_all(self) -> bool {
+        matches!(self, Self::All | Self::Uncalled)
+    }
 }
 
 /// An operation on each value of a cell.
@@ -253,7 +261,7 @@ impl Use {
         }
         let is_function = matches!(value, Value::Function { .. } | Value::Lambda { .. });
         match self {
-            Self::Passed { holds: HeldArguments::All, within: false, .. } => true,
+            Self::Passed { holds, within: false, .. } if holds.are_all() => true,
             Self::Passed { within: true, .. } => is_function || matches!(value, Value::Instance(_)),
             Self::Passed { .. } => is_function || matches!(value, Value::Container(_) | Value::Instance(_)),
             Self::Invoke { .. } | Self::Applied { .. } | Self::Get { .. } | Self::Held => is_function,

@@ -191,7 +191,7 @@ impl Inference<'_> {
     }
 
     /// Adds the call of a property, or of the method of an operator: `state.total`, `a + b`, `-a`, `a < b`, `x in a`,
-    /// `a[x]`.
+    /// `a[x]`, `len(a)`.
     pub(super) fn special_method(&self, expression: &Expr, id: ExprId, calls: &mut Vec<CallSite>) {
         let (object, name, argument) = match expression {
             Expr::Attribute(attribute) if attribute.ctx.is_load() => (&*attribute.value, None, None),
@@ -221,6 +221,10 @@ impl Inference<'_> {
             }
             Expr::Subscript(item) if item.ctx.is_load() => {
                 (&*item.value, Some("__getitem__"), Some(&*item.slice))
+            }
+            Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id.as_str() == "len") => {
+                let Some(object) = call.arguments.args.first() else { return };
+                (object, Some("__len__"), None)
             }
             _ => return,
         };
