@@ -145,6 +145,7 @@ class Staging:
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that exist on some paths only
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
+        self.released = []  # (values, inputs) of gradients after which torch releases the values that the history has saved
         self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after `requires_grad_`, which does not change the memory

@@ -17,7 +17,7 @@ from ..errors import StagingError
 from ..operators import python_calls
 from ..record.queries import has_gradient
 from ..record.types import TensorType, gradient_type, is_differentiable
-from . import graphs
+from . import graphs, released
 
 
 def needed(tensors):
@@ -35,6 +35,10 @@ def run(trace, tensors, needed):
     if not recording.has_history:
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
+    if recording.released is not None:
+        with torch.no_grad():
+            outputs = trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
+        return released.with_history(outputs, recording.released, [tensors[index] for index in recording.reached])
     if recording.recorded is not None:
         return StagedCall.apply(recording.recorded, *tensors)
     if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
@@ -64,10 +68,18 @@ class _Recording:
         self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
         #: Runs the graph; None if the class `Differentiable` must run it.
         self.recorded = None
+        #: The outputs with a history, if it has been released (`released.py`); None if a backward pass is possible.
+        self.released = None
         if not self.has_history:
             return
         #: The inputs that need a gradient and on which no output depends.
         self.unreachable = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
+        histories = [i for i, flag in enumerate(self.flags) if flag and i not in trace.without_history]
+        if released.are_released(trace, histories, needed):
+            self.released = histories
+            #: The inputs to which this history leads.
+            self.reached = [index for index, need in enumerate(needed) if need and index not in self.unreachable]
+            return
         #: The forward and the backward graph; None if the backward graph is built on demand.
         self.gradient = trace.gradient(partitioned, needed)
         self.kept = range(len(needed)) if self.gradient is None else self.gradient.kept
