@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3_tch::tch::Tensor;
 
+use super::modes::{Settings, runs_graphs};
 use super::plan::PyPlan;
 use super::recorded::PyRecorded;
+use super::state_guards::{PyStateGuards, Values};
 use super::value::{from_python, to_python};
 
 /// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
@@ -173,13 +175,6 @@ impl Argument {
     }
 }
 
-/// An input of the graph.
-enum Source {
-    Leaf(usize),
-    /// A function that returns the current tensor or number: the trace found it outside of its arguments.
-    Outside(PyObject),
-}
-
 /// The structure of the function's result, built from results of the graph. Each call creates new containers.
 enum Built {
     Result(usize),
@@ -246,7 +241,6 @@ struct Direct {
     plan: Py<PyPlan>,
     /// Runs the plan as a node of autograd, if a gradient is wanted.
     recorded: Option<Py<PyRecorded>>,
-    sources: Vec<Source>,
     built: Built,
 }
 
@@ -254,11 +248,10 @@ struct Direct {
 pub(super) struct PyCachedCall {
     #[pyo3(get)]
     trace: PyObject,
-    settings: PyObject,
+    settings: Settings,
     arguments: Vec<Argument>,
     keywords: Vec<(String, Argument)>,
-    may_run: PyObject,
-    broken: Option<PyObject>,
+    guards: Py<PyStateGuards>,
     run: PyObject,
     direct: Option<Direct>,
 }
@@ -267,25 +260,21 @@ pub(super) struct PyCachedCall {
 impl PyCachedCall {
     /// - `call`: the arguments, the keyword arguments and the leaves of both, in the call that ran the trace. `None` is
     ///   returned if they cannot be compared here, for example because an object has leaves itself.
-    /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
-    ///   state is not `settings`.
-    /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
+    /// - `settings`: the ambient state of torch.
+    /// - `guards`: the guards of the trace, and the sources of its inputs.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and the structure of
-    ///   the result (`Result.form` in `tracing/result.py`). None if a run has effects on Python state, or needs Python
-    ///   for its gradients.
+    /// - `direct`: the plan and the structure of the result (`Result.form` in `tracing/result.py`). None if a run has
+    ///   effects on Python state, or needs Python for its gradients.
     /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]
-    #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
+    #[pyo3(signature = (trace, call, settings, *, guards, run, direct, recorded))]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
-        settings: PyObject,
-        may_run: PyObject,
-        broken: Option<PyObject>,
+        settings: Bound<'py, PyAny>,
+        guards: Py<PyStateGuards>,
         run: PyObject,
-        direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
+        direct: Option<(Py<PyPlan>, Built)>,
         recorded: Option<Py<PyRecorded>>,
     ) -> Option<Self> {
         let (arguments, keywords, leaves) = call;
@@ -297,14 +286,8 @@ impl PyCachedCall {
         if !is_complete {
             return None;
         }
-        let direct = direct.map(|(plan, sources, built)| {
-            let sources = sources.into_iter().map(|source| match source.extract() {
-                Ok(index) => Source::Leaf(index),
-                Err(_) => Source::Outside(source.unbind()),
-            });
-            Direct { plan, recorded, sources: sources.collect(), built }
-        });
-        Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
+        let direct = direct.map(|(plan, built)| Direct { plan, recorded, built });
+        Some(Self { trace, settings: Settings::new(settings), arguments, keywords, guards, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.
@@ -312,10 +295,10 @@ impl PyCachedCall {
         for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
             argument.traverse(&visit)?;
         }
-        for object in [&self.trace, &self.settings, &self.may_run, &self.run] {
+        for object in [&self.trace, self.settings.object(), &self.run] {
             visit.call(object)?;
         }
-        visit.call(&self.broken)?;
+        visit.call(&self.guards)?;
         if let Some(direct) = &self.direct {
             direct.traverse(&visit)?;
         }
@@ -347,20 +330,17 @@ impl PyCachedCall {
                 return Ok(None);
             }
         }
-        if !self.may_run.bind(py).call1((&self.settings,))?.is_truthy()? {
+        let is_spent = || self.trace.bind(py).getattr(intern!(py, "is_spent"))?.is_truthy();
+        if !runs_graphs() || !self.settings.hold(py)? || is_spent()? {
             return Ok(None);
         }
-        if let Some(broken) = &self.broken
-            && broken.bind(py).call0()?.get_item(0)?.is_truthy()?
-        {
-            return Ok(None);
-        }
+        let Some(values) = self.guards.get().hold(py) else { return Ok(None) };
         match &self.direct {
             None => {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
                 self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
             }
-            Some(direct) => direct.call(py, leaves),
+            Some(direct) => direct.call(py, self.guards.get(), leaves, &values),
         }
     }
 }
@@ -368,18 +348,21 @@ impl PyCachedCall {
 impl Direct {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.recorded)?;
-        for source in &self.sources {
-            if let Source::Outside(value) = source {
-                visit.call(value)?;
-            }
-        }
         self.built.traverse(visit)
     }
 
-    fn call<'py>(&self, py: Python<'py>, leaves: Leaves<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        guards: &PyStateGuards,
+        leaves: Leaves<'py>,
+        values: &Values<'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = match &self.recorded {
-            None => self.results(py, leaves.values),
-            Some(recorded) => self.recorded_results(recorded.bind(py), leaves),
+            None => self.results(py, guards, leaves, values),
+            Some(recorded) => {
+                self.recorded_results(recorded.bind(py), guards.inputs(&leaves.objects, values)?)
+            }
         };
         match found {
             Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
@@ -391,22 +374,17 @@ impl Direct {
     }
 
     /// Runs the plan. Returns `None` if an input requires a gradient.
-    fn results(&self, py: Python<'_>, mut leaves: Vec<Value>) -> PyResult<Option<Vec<PyObject>>> {
+    fn results<'py>(
+        &self,
+        py: Python<'py>,
+        guards: &PyStateGuards,
+        mut leaves: Leaves<'py>,
+        values: &Values<'py>,
+    ) -> PyResult<Option<Vec<PyObject>>> {
+        let grad = aten::grad_is_enabled();
+        let Some(inputs) = guards.run_inputs(&mut leaves.values, values, grad)? else { return Ok(None) };
         // The types of the arguments have been compared. The plan checks other inputs.
-        let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
-        let mut inputs = Vec::with_capacity(self.sources.len());
-        for source in &self.sources {
-            inputs.push(match source {
-                Source::Leaf(index) => leaves.get_mut(*index).map(std::mem::take).unwrap_or_default(),
-                Source::Outside(value) => {
-                    let value = from_python(&value.bind(py).call0()?)?;
-                    if value.tensor().is_some_and(Tensor::requires_grad) && aten::grad_is_enabled() {
-                        return Ok(None);
-                    }
-                    value
-                }
-            });
-        }
+        let is_checked = guards.reads_only_leaves();
         let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
         let results = self.plan.get().values(py, checked, inputs)?;
         results.into_iter().map(|result| to_python(py, result)).collect::<PyResult<_>>().map(Some)
@@ -416,27 +394,15 @@ impl Direct {
     fn recorded_results<'py>(
         &self,
         recorded: &Bound<'py, PyRecorded>,
-        leaves: Leaves<'py>,
+        inputs: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Vec<PyObject>>> {
-        let mut objects = Vec::with_capacity(self.sources.len());
-        for (index, source) in self.sources.iter().enumerate() {
-            objects.push(match source {
-                // The form of an argument contains whether it requires a gradient.
-                Source::Leaf(leaf) => match leaves.objects.get(*leaf) {
-                    Some(object) => object.clone(),
-                    None => return Ok(None),
-                },
-                Source::Outside(value) => {
-                    let object = value.bind(recorded.py()).call0()?;
-                    let needs = from_python(&object)?.tensor().is_some_and(Tensor::requires_grad);
-                    if needs != recorded.get().needs(index) {
-                        return Ok(None);
-                    }
-                    object
-                }
-            });
+        for (index, input) in inputs.iter().enumerate() {
+            let needs = from_python(input)?.tensor().is_some_and(Tensor::requires_grad);
+            if needs != recorded.get().needs(index) {
+                return Ok(None);
+            }
         }
-        let outputs = PyRecorded::call(recorded, objects)?;
+        let outputs = PyRecorded::call(recorded, inputs)?;
         Ok(Some(outputs.iter().map(Bound::unbind).collect()))
     }
 }

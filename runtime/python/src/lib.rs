@@ -5,6 +5,7 @@
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
 //! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
+//! - [`state_guards`]: the guards of a trace, with [`places`] of Python state and [`dict_guards`]; [`modes`]: when graphs run
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`recorded`]: `Recorded`, calls that are nodes of torch's autograd
@@ -21,13 +22,16 @@ mod gradient;
 mod graph;
 mod memory;
 mod model;
+mod modes;
 mod operand;
 mod operation;
 mod passes;
+mod places;
 mod plan;
 mod products;
 mod recorded;
 mod shared_library;
+mod state_guards;
 mod tier;
 mod torch;
 mod types;
@@ -41,6 +45,11 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<callable::PyCallable>()?;
     module.add_class::<cached_call::PyCachedCall>()?;
     module.add_class::<dict_guards::PyDictGuards>()?;
+    module.add_class::<state_guards::PyAbsentGuards>()?;
+    module.add_class::<state_guards::PyStateGuards>()?;
+    module.add_function(wrap_pyfunction!(modes::suspend_cached_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::resume_cached_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::set_eager, module)?)?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;

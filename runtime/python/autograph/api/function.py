@@ -44,13 +44,6 @@ from .speculation import Speculation
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _runs_graphs(settings):
-    """Returns whether a call of a staged function now runs a graph, with `settings` as the ambient state of torch."""
-    is_inlined = current() is not None or profile.is_active() or python_calls.is_replaying()
-    is_other = is_inlined or functions_run_eagerly() or fallbacks.is_inherited()
-    return not is_other and ambient.key() == settings
-
-
 class Function(Lookup):
     """A staged function. A call from a function that is being traced becomes part of its graph."""
 
@@ -172,13 +165,11 @@ class Function(Lookup):
             direct = None if recorded is None else direct
         if direct is not None or recorded is not None:
             trace.runs.successes += FEWEST_RUNS  # runs of the cached call are not counted
-        broken = trace.broken if trace.has_guards else None
         self.cached_call = CachedCall.of(
             trace,
             (args, kwargs, leaves),
             ambient.key(),
-            may_run=_runs_graphs,
-            broken=broken,
+            guards=trace.state_guards,
             run=self._run_cached,
             direct=direct,
             recorded=recorded,

@@ -11,6 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .._runtime import resume_cached_calls, suspend_cached_calls
 from ..conversion import spans
 from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
@@ -50,9 +51,11 @@ def staging_of(staging):
     """Makes `staging` the active trace of this thread in this block."""
     stack = _LOCAL.__dict__.setdefault("stack", [])
     stack.append(staging)
+    suspend_cached_calls()
     try:
         yield staging
     finally:
+        resume_cached_calls()
         stack.pop()
 
 
