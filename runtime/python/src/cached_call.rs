@@ -2,19 +2,16 @@
 //! it too. With it, most calls need no lookup of their trace in Python, which takes longer than a small graph.
 
 use ag_exec::Value;
-use ag_exec::aten::{self, Form};
-use pyo3::exceptions::{PyException, PyTypeError};
+use ag_exec::aten::Form;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
-use pyo3_tch::tch::Tensor;
 
+use super::direct::{Leaves, PyDirect};
 use super::modes::{Settings, runs_graphs};
-use super::plan::PyPlan;
-use super::recorded::PyRecorded;
-use super::state_guards::{PyStateGuards, Values};
-use super::value::{from_python, to_python};
+use super::state_guards::PyStateGuards;
+use super::value::from_python;
 
 /// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
 const MAX_LEAVES: usize = 64;
@@ -39,25 +36,6 @@ enum Argument {
     Tuple(Vec<Self>),
     /// The keys of a dictionary, which are strings, in order.
     Dict(Vec<(String, Self)>),
-}
-
-/// The tensors and plain values among the arguments of a call, in the order of `torch.utils._pytree`.
-#[derive(Default)]
-struct Leaves<'py> {
-    objects: Vec<Bound<'py, PyAny>>,
-    values: Vec<Value>,
-}
-
-impl<'py> Leaves<'py> {
-    fn push(&mut self, object: &Bound<'py, PyAny>, value: Value) {
-        self.objects.push(object.clone());
-        self.values.push(value);
-    }
-
-    /// Returns the first leaf that is the same object as the next one.
-    fn first(&self, next: &Bound<'py, PyAny>) -> usize {
-        self.objects.iter().position(|other| other.is(next)).unwrap_or(self.objects.len())
-    }
 }
 
 impl Argument {
@@ -175,75 +153,6 @@ impl Argument {
     }
 }
 
-/// The structure of the function's result, built from results of the graph. Each call creates new containers.
-enum Built {
-    Result(usize),
-    /// The same object in each call.
-    Constant(PyObject),
-    Tuple(Vec<Self>),
-    List(Vec<Self>),
-    Dict(Vec<(PyObject, Self)>),
-}
-
-impl FromPyObject<'_> for Built {
-    fn extract_bound(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(items) = object.downcast::<PyTuple>() {
-            return Ok(Self::Tuple(items.extract()?));
-        }
-        if let Ok(items) = object.downcast::<PyList>() {
-            return Ok(Self::List(items.extract()?));
-        }
-        if let Ok(items) = object.downcast::<PyDict>() {
-            let items = items.iter().map(|(key, item)| Ok((key.unbind(), item.extract()?)));
-            return Ok(Self::Dict(items.collect::<PyResult<_>>()?));
-        }
-        if object.is_exact_instance_of::<PyInt>() {
-            return Ok(Self::Result(object.extract()?));
-        }
-        Ok(Self::Constant(object.getattr("value")?.unbind()))
-    }
-}
-
-impl Built {
-    fn object(&self, py: Python<'_>, results: &[PyObject]) -> PyResult<PyObject> {
-        let objects =
-            |items: &[Self]| items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>();
-        Ok(match self {
-            Self::Result(index) => {
-                let result = results.get(*index);
-                result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py)
-            }
-            Self::Constant(object) => object.clone_ref(py),
-            Self::Tuple(items) => PyTuple::new(py, objects(items)?)?.into_any().unbind(),
-            Self::List(items) => PyList::new(py, objects(items)?)?.into_any().unbind(),
-            Self::Dict(items) => {
-                let dict = PyDict::new(py);
-                for (key, item) in items {
-                    dict.set_item(key, item.object(py, results)?)?;
-                }
-                dict.into_any().unbind()
-            }
-        })
-    }
-
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        match self {
-            Self::Result(_) => Ok(()),
-            Self::Constant(object) => visit.call(object),
-            Self::Tuple(items) | Self::List(items) => items.iter().try_for_each(|item| item.traverse(visit)),
-            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
-        }
-    }
-}
-
-/// Runs the plan without Python.
-struct Direct {
-    plan: Py<PyPlan>,
-    /// Runs the plan as a node of autograd, if a gradient is wanted.
-    recorded: Option<Py<PyRecorded>>,
-    built: Built,
-}
-
 #[pyclass(frozen, name = "CachedCall", module = "autograph._runtime")]
 pub(super) struct PyCachedCall {
     #[pyo3(get)]
@@ -253,7 +162,7 @@ pub(super) struct PyCachedCall {
     keywords: Vec<(String, Argument)>,
     guards: Py<PyStateGuards>,
     run: PyObject,
-    direct: Option<Direct>,
+    direct: Option<Py<PyDirect>>,
 }
 
 #[pymethods]
@@ -263,19 +172,16 @@ impl PyCachedCall {
     /// - `settings`: the ambient state of torch.
     /// - `guards`: the guards of the trace, and the sources of its inputs.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan and the structure of the result (`Result.form` in `tracing/result.py`). None if a run has
-    ///   effects on Python state, or needs Python for its gradients.
-    /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
+    /// - `direct` runs the graph. None if only Python can, for example because a run has other effects.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, settings, *, guards, run, direct, recorded))]
+    #[pyo3(signature = (trace, call, settings, *, guards, run, direct))]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
         settings: Bound<'py, PyAny>,
         guards: Py<PyStateGuards>,
         run: PyObject,
-        direct: Option<(Py<PyPlan>, Built)>,
-        recorded: Option<Py<PyRecorded>>,
+        direct: Option<Py<PyDirect>>,
     ) -> Option<Self> {
         let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
@@ -286,7 +192,6 @@ impl PyCachedCall {
         if !is_complete {
             return None;
         }
-        let direct = direct.map(|(plan, built)| Direct { plan, recorded, built });
         Some(Self { trace, settings: Settings::new(settings), arguments, keywords, guards, run, direct })
     }
 
@@ -299,10 +204,7 @@ impl PyCachedCall {
             visit.call(object)?;
         }
         visit.call(&self.guards)?;
-        if let Some(direct) = &self.direct {
-            direct.traverse(&visit)?;
-        }
-        Ok(())
+        visit.call(&self.direct)
     }
 }
 
@@ -340,76 +242,7 @@ impl PyCachedCall {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
                 self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
             }
-            Some(direct) => direct.call(py, self.guards.get(), leaves, &values),
+            Some(direct) => direct.get().call(py, self.guards.get(), leaves, &values),
         }
     }
-}
-
-impl Direct {
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.recorded)?;
-        self.built.traverse(visit)
-    }
-
-    fn call<'py>(
-        &self,
-        py: Python<'py>,
-        guards: &PyStateGuards,
-        leaves: Leaves<'py>,
-        values: &Values<'py>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = match &self.recorded {
-            None => self.results(py, guards, leaves, values),
-            Some(recorded) => {
-                self.recorded_results(recorded.bind(py), guards.inputs(&leaves.objects, values)?)
-            }
-        };
-        match found {
-            Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
-            Ok(None) => Ok(None),
-            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if is_of_plan(py, &raised) => Ok(None),
-            Err(raised) => Err(raised),
-        }
-    }
-
-    /// Runs the plan. Returns `None` if an input requires a gradient.
-    fn results<'py>(
-        &self,
-        py: Python<'py>,
-        guards: &PyStateGuards,
-        mut leaves: Leaves<'py>,
-        values: &Values<'py>,
-    ) -> PyResult<Option<Vec<PyObject>>> {
-        let grad = aten::grad_is_enabled();
-        let Some(inputs) = guards.run_inputs(&mut leaves.values, values, grad)? else { return Ok(None) };
-        // The types of the arguments have been compared. The plan checks other inputs.
-        let is_checked = guards.reads_only_leaves();
-        let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
-        let results = self.plan.get().values(py, checked, inputs)?;
-        results.into_iter().map(|result| to_python(py, result)).collect::<PyResult<_>>().map(Some)
-    }
-
-    /// Runs the plan as a node of autograd. Returns `None` if other inputs require a gradient than in the recording.
-    fn recorded_results<'py>(
-        &self,
-        recorded: &Bound<'py, PyRecorded>,
-        inputs: Vec<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Vec<PyObject>>> {
-        for (index, input) in inputs.iter().enumerate() {
-            let needs = from_python(input)?.tensor().is_some_and(Tensor::requires_grad);
-            if needs != recorded.get().needs(index) {
-                return Ok(None);
-            }
-        }
-        let outputs = PyRecorded::call(recorded, inputs)?;
-        Ok(Some(outputs.iter().map(Bound::unbind).collect()))
-    }
-}
-
-/// Returns whether a run of a plan has raised the exception. Hooks for saved tensors raise other exceptions, after the run,
-/// and must not be called again.
-fn is_of_plan(py: Python<'_>, raised: &PyErr) -> bool {
-    raised.is_instance_of::<PyException>(py)
-        && raised.value(py).hasattr(intern!(py, "locations")).unwrap_or_default()
 }

@@ -4,7 +4,8 @@
 //! - [`graph`]: `Graph`, built node by node
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
-//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
+//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones;
+//!   [`direct`]: how they run, [`built`]: what they return
 //! - [`state_guards`]: the guards of a trace, with [`places`] of Python state and [`dict_guards`]; [`modes`]: when graphs run
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
@@ -14,10 +15,12 @@
 //! - [`model`]: saved models; [`shared_library`]: graphs as shared libraries
 //! - [`gradient`]: derivatives as nodes
 
+mod built;
 mod cached_call;
 mod callable;
 mod convert;
 mod dict_guards;
+mod direct;
 mod gradient;
 mod graph;
 mod memory;
@@ -45,6 +48,7 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<callable::PyCallable>()?;
     module.add_class::<cached_call::PyCachedCall>()?;
     module.add_class::<dict_guards::PyDictGuards>()?;
+    module.add_class::<direct::PyDirect>()?;
     module.add_class::<state_guards::PyAbsentGuards>()?;
     module.add_class::<state_guards::PyStateGuards>()?;
     module.add_function(wrap_pyfunction!(modes::suspend_cached_calls, module)?)?;

@@ -85,9 +85,9 @@ impl PyRecorded {
     /// Runs the forward graph as a node of autograd. Returns the tuple of its outputs.
     pub(super) fn call<'py>(
         slf: &Bound<'py, Self>,
-        inputs: Vec<Bound<'py, PyAny>>,
+        inputs: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let arguments = std::iter::once(slf.clone().into_any()).chain(inputs).collect::<Vec<_>>();
+        let arguments = std::iter::once(slf.as_any()).chain(inputs).collect::<Vec<_>>();
         let outputs = slf.get().apply.bind(slf.py()).call1(PyTuple::new(slf.py(), arguments)?)?;
         Ok(outputs.downcast_into()?)
     }

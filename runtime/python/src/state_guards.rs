@@ -11,7 +11,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 use pyo3_tch::PyTensor;
-use pyo3_tch::tch::Tensor;
 
 use super::dict_guards::PyDictGuards;
 use super::places::{Index, Places};
@@ -186,31 +185,20 @@ impl PyStateGuards {
         self.inputs.iter().all(|input| matches!(input, Input::Leaf(_)))
     }
 
-    /// Returns the inputs for a run without a history. `None` if one from outside requires a gradient and `grad` is
-    /// true. Takes the values of the leaves.
-    pub(super) fn run_inputs(
-        &self,
-        leaves: &mut [Value],
-        values: &Values<'_>,
-        grad: bool,
-    ) -> PyResult<Option<Vec<Value>>> {
+    /// Returns the inputs for a run without a history. Takes the values of the leaves.
+    pub(super) fn run_inputs(&self, leaves: &mut [Value], values: &Values<'_>) -> PyResult<Vec<Value>> {
         let mut found = Vec::with_capacity(self.inputs.len());
         for input in &self.inputs {
             found.push(match input {
                 Input::Leaf(index) => leaves.get_mut(*index).map(std::mem::take).unwrap_or_default(),
-                Input::GradientOfLeaf(_) => return Ok(None),
-                Input::Outside(index) => {
-                    let value = values.get(*index).and_then(Option::as_ref);
-                    let value =
-                        from_python(value.ok_or_else(|| PyTypeError::new_err("an input has no value"))?)?;
-                    if grad && value.tensor().is_some_and(Tensor::requires_grad) {
-                        return Ok(None);
-                    }
-                    value
-                }
+                Input::GradientOfLeaf(_) => return Err(PyTypeError::new_err("a gradient of an argument")),
+                Input::Outside(index) => match values.get(*index) {
+                    Some(Some(value)) => from_python(value)?,
+                    _ => return Err(PyTypeError::new_err("an input has no value")),
+                },
             });
         }
-        Ok(Some(found))
+        Ok(found)
     }
 }
 

@@ -29,7 +29,7 @@ from ..errors import (
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
-from ..tracing import ambient, compilation, differentiable, signatures
+from ..tracing import ambient, compilation, direct, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
@@ -159,11 +159,8 @@ class Function(Lookup):
         self._considered = trace
         if trace.changed_while_paused or self._speculation is not None:
             return
-        direct, recorded = None if trace.checks_arguments else trace.direct, None
-        if direct is not None and (needed := differentiable.needed(trace.inputs(leaves))) is not None:
-            recorded = differentiable.recorded(trace, needed)
-            direct = None if recorded is None else direct
-        if direct is not None or recorded is not None:
+        run_directly = direct.direct(trace, leaves)
+        if run_directly is not None:
             trace.runs.successes += FEWEST_RUNS  # runs of the cached call are not counted
         self.cached_call = CachedCall.of(
             trace,
@@ -171,8 +168,7 @@ class Function(Lookup):
             ambient.key(),
             guards=trace.state_guards,
             run=self._run_cached,
-            direct=direct,
-            recorded=recorded,
+            direct=run_directly,
         )
 
     def _run_cached(self, trace, leaves, args, kwargs):

@@ -50,10 +50,9 @@ def run(trace, tensors, needed):
     return leaves if recording.returns_tensors else _with_structure(leaves, structure[0])
 
 
-def recorded(trace, needed):
-    """Returns the object that runs the graph for a `CachedCall` in which these inputs need a gradient; None if only
-    `run` can run it."""
-    return None if torch._C._are_functorch_transforms_active() else trace.gradient(_Recording, needed).recorded
+def recording(trace, needed):
+    """Returns how autograd records the runs of a trace in which these inputs need a gradient."""
+    return trace.gradient(_Recording, needed)
 
 
 class _Recording:

@@ -75,10 +75,15 @@ def with_history(outputs, indexes, inputs):
     """Returns the outputs. Those at `indexes` have a history that has been released, which leads to the inputs."""
     outputs = list(outputs)
     with torch.enable_grad():
-        found = Released.apply([outputs[index] for index in indexes], *inputs)
+        found = with_released_history([outputs[index] for index in indexes], inputs)
     for index, output in zip(indexes, found):
         outputs[index] = output
     return outputs
+
+
+def with_released_history(outputs, inputs):
+    """Returns tensors with these values and with a history that has been released, which leads to the inputs."""
+    return _APPLY(outputs, *inputs)
 
 
 class Released(torch.autograd.Function):
@@ -89,3 +94,7 @@ class Released(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *seeds):
         raise RuntimeError(_MESSAGE)
+
+
+#: `Released.apply` without the support of functorch.
+_APPLY = super(torch.autograd.Function, Released).apply

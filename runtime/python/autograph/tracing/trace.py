@@ -38,7 +38,7 @@ from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
 from ..record.queries import checked_late, has_effects, has_random, overwrites
-from . import ambient, applied, checks, differentiable, graphs, overlap, probes, state_guards
+from . import ambient, applied, checks, differentiable, direct, graphs, overlap, probes, state_guards
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
 from .backoff import Backoff
@@ -350,19 +350,15 @@ class Trace:
         self.may_catch = any(map(spans.has_handlers, staging.objects.codes))
         if self.is_random and self.is_repeatable and (not self.only_returns or self.may_catch):
             self.restores_random = not torch.cuda.is_available()
-        #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
-        self.direct = None
-        is_pure = self.only_returns and self.is_repeatable and not self.is_random
         #: Whether operations have a history although the call has none: they are in `with torch.enable_grad()`.
         self.enables_grad = staging.enables_grad and not torch.is_inference_mode_enabled()
-        is_pure = is_pure and not self.enables_grad
-        if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
-            self.direct = self.plan, self.result.form
         #: The indexes of arguments that are leaves on which a gradient of the graph depends. A call with computed tensors in
         #: their places needs another trace.
         self.leaf_arguments = [index for index, capture in self.arguments if capture in staging.leaf_sources]
         #: Whether `accepts` must be asked for each call.
         self.checks_arguments = bool(self.leaf_arguments or self.argument_gradients)
+        #: The forms of the values of a run; None if only Python can run the graph (`direct.py`).
+        self.forms = direct.forms(self)
         for _, capture in self.arguments:
             capture.tensor = None
 
