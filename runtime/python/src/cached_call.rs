@@ -34,6 +34,8 @@ enum Argument {
     Same(PyObject),
     List(Vec<Self>),
     Tuple(Vec<Self>),
+    /// An object of a class of named tuples.
+    Named(Py<PyType>, Vec<Self>),
     /// The keys of a dictionary, which are strings, in order.
     Dict(Vec<(String, Self)>),
 }
@@ -57,6 +59,12 @@ impl Argument {
                 Some((key, Self::of(&item, leaves)?))
             };
             return Some(Self::Dict(items.iter().map(item).collect::<Option<_>>()?));
+        }
+        if let Ok(items) = argument.downcast::<PyTuple>()
+            && argument.hasattr(intern!(argument.py(), "_fields")).ok()?
+        {
+            let items = items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?;
+            return Some(Self::Named(argument.get_type().unbind(), items));
         }
         // An integer may be too large for a graph.
         let value = from_python(argument).ok()?;
@@ -82,6 +90,10 @@ impl Argument {
         match self {
             Self::Same(object) => visit.call(object),
             Self::List(items) | Self::Tuple(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Named(class, items) => {
+                visit.call(class)?;
+                items.iter().try_for_each(|item| item.traverse(visit))
+            }
             Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
             _ => Ok(()),
         }
@@ -107,6 +119,12 @@ impl Argument {
             Self::Tuple(known) => {
                 let Ok(items) = argument.downcast_exact::<PyTuple>() else { return Ok(false) };
                 return all(known, &mut items.iter(), leaves);
+            }
+            Self::Named(class, known) => {
+                if !argument.get_type().is(class) {
+                    return Ok(false);
+                }
+                return all(known, &mut argument.downcast::<PyTuple>()?.iter(), leaves);
             }
             Self::Dict(known) => {
                 let Ok(items) = argument.downcast_exact::<PyDict>() else { return Ok(false) };

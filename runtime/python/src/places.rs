@@ -183,7 +183,15 @@ impl Read {
                     _ => container.get_item(name)?,
                 })
             }
-            Self::Gradient(tensor) => Some(at(*tensor)?.getattr(intern!(py, "grad"))?),
+            Self::Gradient(tensor) => {
+                let tensor = at(*tensor)?;
+                // Torch warns if code reads the gradient of a computed tensor that does not keep it.
+                let has_gradient = |name| tensor.getattr(name)?.is_truthy();
+                if !has_gradient(intern!(py, "is_leaf"))? && !has_gradient(intern!(py, "retains_grad"))? {
+                    return Err(PyTypeError::new_err("a computed tensor keeps no gradient"));
+                }
+                Some(tensor.getattr(intern!(py, "grad"))?)
+            }
             Self::Hooks(tensor) => Some(at(*tensor)?.getattr(intern!(py, "_backward_hooks"))?),
             Self::Python(place) => {
                 let found = place.bind(py).call_method0(intern!(py, "state"))?;

@@ -17,11 +17,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::GILOnceCell;
 use pyo3::types::PyTuple;
 use pyo3_tch::tch::{self, Tensor};
 use pyo3_tch::{PyTensor, wrap_tch_err};
 
-use super::plan::{PyPlan, Saved};
+use super::plan::{PyPlan, Saved, strides_of};
 use super::torch::Torch;
 use super::value::{from_python, to_python};
 
@@ -34,11 +35,14 @@ pub(super) struct PyRecorded {
     /// Calls the class of the nodes.
     apply: PyObject,
     forward: Py<PyPlan>,
-    backward: Py<PyPlan>,
+    /// Made in the first backward pass.
+    backward: GILOnceCell<Py<PyPlan>>,
     /// The number of outputs. Further results of the forward graph are values that the backward graph reads.
     outputs: usize,
     /// For each input, whether it needs a gradient.
     needed: Vec<bool>,
+    /// The inputs that need a gradient and on which no output depends. A backward pass does not enter their history.
+    unreachable: Vec<usize>,
     /// The inputs that the backward graph reads.
     kept: Vec<usize>,
     /// The outputs that have no gradient.
@@ -52,21 +56,34 @@ pub(super) struct PyRecorded {
 #[pymethods]
 impl PyRecorded {
     #[new]
-    #[pyo3(signature = (recording, apply, plans, *, outputs, needed, kept, constant, seeds, gradients))]
+    #[pyo3(signature = (recording, apply, forward, *, outputs, needed, unreachable, kept, constant, seeds, gradients))]
     #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn new(
         recording: PyObject,
         apply: PyObject,
-        plans: (Py<PyPlan>, Py<PyPlan>),
+        forward: Py<PyPlan>,
         outputs: usize,
         needed: Vec<bool>,
+        unreachable: Vec<usize>,
         kept: Vec<usize>,
         constant: Vec<usize>,
         seeds: Vec<usize>,
         gradients: Vec<usize>,
     ) -> Self {
-        let (forward, backward) = plans;
-        Self { recording, apply, forward, backward, outputs, needed, kept, constant, seeds, gradients }
+        let backward = GILOnceCell::new();
+        Self {
+            recording,
+            apply,
+            forward,
+            backward,
+            outputs,
+            needed,
+            unreachable,
+            kept,
+            constant,
+            seeds,
+            gradients,
+        }
     }
 
     /// For Python's garbage collector: the recording refers to the trace, and so to the function.
@@ -87,7 +104,15 @@ impl PyRecorded {
         slf: &Bound<'py, Self>,
         inputs: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let arguments = std::iter::once(slf.as_any()).chain(inputs).collect::<Vec<_>>();
+        let mut inputs = inputs.to_vec();
+        for index in &slf.get().unreachable {
+            if let Some(input) = inputs.get_mut(*index)
+                && !input.getattr(intern!(slf.py(), "grad_fn"))?.is_none()
+            {
+                *input = input.call_method0(intern!(slf.py(), "detach"))?;
+            }
+        }
+        let arguments = std::iter::once(slf.as_any()).chain(&inputs).collect::<Vec<_>>();
         let outputs = slf.get().apply.bind(slf.py()).call1(PyTuple::new(slf.py(), arguments)?)?;
         Ok(outputs.downcast_into()?)
     }
@@ -234,7 +259,12 @@ pub(super) fn run_backward<'py>(
         .iter()
         .map(|index| from_python(&seeds.get_item(*index)?))
         .collect::<PyResult<Vec<_>>>()?;
-    let found = recorded.backward.get().values(py, run.saved.clone(), seeds)?;
+    let backward = recorded.backward.get_or_try_init(py, || {
+        let strides: Vec<_> = run.saved.iter().chain(&seeds).map(strides_of).collect();
+        let plan = recorded.recording.bind(py).call_method1(intern!(py, "backward"), (strides,))?;
+        plan.extract()
+    });
+    let found = backward?.get().values(py, run.saved.clone(), seeds)?;
     for (index, value) in recorded.gradients.iter().zip(found) {
         if let Some(gradient) = gradients.get_mut(index + 1) {
             *gradient = to_python(py, value)?;

@@ -6,6 +6,7 @@ graph is built on demand, and recomputes the forward pass with the same random n
 (`create_graph=True`) recompute it too. Each derivative has its own graph, whose runs are nodes of autograd.
 """
 
+import threading
 from contextlib import contextmanager
 from operator import and_
 
@@ -18,6 +19,7 @@ from ..operators import python_calls
 from ..record.queries import has_gradient
 from ..record.types import TensorType, gradient_type, is_differentiable
 from . import graphs, released
+from .compilation import strides_of
 
 
 def needed(tensors):
@@ -39,12 +41,12 @@ def run(trace, tensors, needed):
         with torch.no_grad():
             outputs = trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
         return released.with_history(outputs, recording.released, [tensors[index] for index in recording.reached])
-    if recording.recorded is not None:
-        return StagedCall.apply(recording.recorded, *tensors)
     if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
         # A backward pass must not enter the history of such an input. It may be a result of an earlier call that is in a
         # list outside of the function.
         tensors = [t.detach() if index in recording.unreachable else t for index, t in enumerate(tensors)]
+    if recording.recorded is not None:
+        return StagedCall.apply(recording.recorded, *tensors)
     structure = []
     leaves = Differentiable.apply(recording, structure, *tensors)
     return leaves if recording.returns_tensors else _with_structure(leaves, structure[0])
@@ -92,21 +94,26 @@ class _Recording:
                 for index, (flag, type) in enumerate(zip(self.flags, types))
                 if not (flag and is_differentiable(type.dtype))
             ]
-            if self.gradient is not None and not (trace.writes or self.unreachable or _is_random(trace)):
+            if self.gradient is not None and not (trace.writes or _is_random(trace)):
                 self.recorded = self._recorded()
 
     def _recorded(self):
         return Recorded(
             self,
             _APPLY,
-            (self.gradient.forward, self.gradient.backward),
+            self.gradient.forward,
             outputs=len(self.trace.operands),
             needed=self.needed,
+            unreachable=sorted(self.unreachable),
             kept=self.gradient.kept,
             constant=self.constant,
             seeds=self.gradient.outputs,
             gradients=self.gradient.inputs,
         )
+
+    def backward(self, strides):
+        """Returns the plan of the backward graph for a `StagedCall` with these strides of saved values and seeds."""
+        return self.gradient.backward(strides)
 
     def gradients(self, node, seeds):
         """Returns the gradients of the arguments of a `StagedCall`, for seeds from which its backward graph cannot compute them."""
@@ -197,7 +204,9 @@ def _gradients(ctx, seeds):
     tensors = ctx.saved_tensors
     if ctx.recording.gradient is not None:
         gradient = ctx.recording.gradient
-        found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
+        seeds = [seeds[index] for index in gradient.outputs]
+        backward = gradient.backward([*ctx.saved.strides(), *map(strides_of, seeds)])
+        found = backward.resume(ctx.saved, seeds)
     else:
         gradient = ctx.recording.trace.gradient(Joint, ctx.recording.needed)
         inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
@@ -451,7 +460,17 @@ class Partitioned(_Gradient):
         super().__init__(trace, needed, omits_prints=False)
         forward, backward, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
         self.forward = trace.planned(forward, self.exceptions)
-        self.backward = trace.planned(backward, self.exceptions, has_inputs=False)
+        self._plan = lambda strides: trace.planned(backward, self.exceptions, strides)
+        self._lock = threading.Lock()
+        self._backward = None if trace.compiles_late else self._plan([])
+
+    def backward(self, strides):
+        """Returns the plan of the backward graph. It is made for the first backward pass, whose saved values and seeds have
+        these `strides` (`compilation.strides_of`): a saved value may be transposed. Most other passes have the same."""
+        if self._backward is None:
+            with self._lock:
+                self._backward = self._backward or self._plan(strides)
+        return self._backward
 
 
 def differentiable_outputs(trace, needed):

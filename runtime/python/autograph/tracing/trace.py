@@ -362,9 +362,15 @@ class Trace:
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def planned(self, graph, exceptions, has_inputs=True):
-        """Returns the plan of a graph of this trace. With `has_inputs`, its first inputs are those of the trace."""
-        return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if has_inputs else [])
+    def planned(self, graph, exceptions, strides=None):
+        """Returns the plan of a graph of this trace. `strides` are those of its inputs. None if its first inputs are those of the
+        trace."""
+        return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if strides is None else strides)
+
+    @property
+    def compiles_late(self):
+        """Whether a graph may be compiled when it first runs. Otherwise, the call that traces it compiles it."""
+        return self._compiler is LIBTORCH
 
     def gradient(self, kind, needed):
         """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for
