@@ -70,9 +70,9 @@ def on_a_path(loss, logits, net):
     return loss
 
 
-def outcome(use):
+def outcome(use, *args):
     try:
-        return use()
+        return use(*args, allow_unused=True)
     except RuntimeError as error:
         return str(error).partition("(")[0]
 
@@ -83,11 +83,7 @@ def gradients(function, net, x, y):
     result = function(x, y)
     results = result if isinstance(result, tuple) else (result,)
     flags = [r.requires_grad for r in results]
-    found = [
-        outcome(lambda: torch.autograd.grad(r.sum(), list(net.parameters()), allow_unused=True))
-        for r in results
-        if r.requires_grad
-    ]
+    found = [outcome(torch.autograd.grad, r.sum(), list(net.parameters())) for r in results if r.requires_grad]
     return [r.detach() for r in results], flags, found
 
 
