@@ -227,6 +227,11 @@ impl PyCachedCall {
 }
 
 impl PyCachedCall {
+    /// Returns whether the run checks which inputs require a gradient.
+    fn checks_inputs(&self) -> bool {
+        self.direct.is_some()
+    }
+
     /// Returns the result of a call, if it runs this graph.
     pub(super) fn call<'py>(
         &self,
@@ -254,7 +259,7 @@ impl PyCachedCall {
         if !runs_graphs() || !self.settings.hold(py)? || is_spent()? {
             return Ok(None);
         }
-        let Some(values) = self.guards.get().hold(py) else { return Ok(None) };
+        let Some(values) = self.guards.get().hold(py, !self.checks_inputs()) else { return Ok(None) };
         match &self.direct {
             None => {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);

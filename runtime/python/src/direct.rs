@@ -59,7 +59,7 @@ pub(super) struct PyDirect {
     results: usize,
     built: Built,
     effects: Effects,
-    /// For each input, whether it requires a gradient.
+    /// For each input, whether it requires a gradient. So `StateGuards` need not check this for inputs from outside.
     needed: Vec<bool>,
     /// Runs the plan as a node of autograd, if the results have a history.
     recorded: Option<Py<PyRecorded>>,
@@ -69,7 +69,7 @@ pub(super) struct PyDirect {
 #[pymethods]
 impl PyDirect {
     /// - `built`, `gradients`, `state`: the forms of values (`Result.form` in `tracing/result.py`)
-    /// - `needed`: whether autograd records operations on each input
+    /// - `needed`: whether each input requires a gradient
     /// - `released`: the function `with_history`, the results that have a history, and the inputs to which it leads
     #[new]
     #[pyo3(signature = (plan, results, built, *, writes, gradients, state, needed, recorded, released))]
@@ -147,7 +147,7 @@ impl PyDirect {
         let run_inputs = guards.run_inputs(&mut leaves, values)?;
         let grad = aten::grad_is_enabled();
         let needs = |input: &Value| input.tensor().is_some_and(Tensor::requires_grad);
-        if grad && run_inputs.iter().zip(&self.needed).any(|(input, needed)| needs(input) != *needed) {
+        if run_inputs.iter().zip(&self.needed).any(|(input, needed)| needs(input) != *needed) {
             return Ok(None);
         }
         let Some(targets) = self.targets(&run_inputs)? else { return Ok(None) };
@@ -163,10 +163,9 @@ impl PyDirect {
             objects.push(to_python(py, result)?);
         }
         if !targets.is_empty() {
-            let pairs = targets.into_iter().zip(written).map(|(target, value)| match value {
-                Value::Tensor(value) => Ok((target, value.shallow_clone())),
-                _ => Err(PyTypeError::new_err("a value that is written is not a tensor")),
-            });
+            let not_tensor = || PyTypeError::new_err("a value that is written is not a tensor");
+            let pairs = targets.iter().zip(&written);
+            let pairs = pairs.map(|(target, value)| Ok((target, value.tensor().ok_or_else(not_tensor)?)));
             let pairs = pairs.collect::<PyResult<Vec<_>>>()?;
             aten::write(&pairs).map_err(|error| PyRuntimeError::new_err(error.message))?;
         }
@@ -181,8 +180,7 @@ impl PyDirect {
         if self.effects.writes.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let tensors: Vec<_> = inputs.iter().filter_map(Value::tensor).map(Tensor::shallow_clone).collect();
-        if aten::share_storage(&tensors) {
+        if aten::share_storage(inputs.iter().filter_map(Value::tensor)) {
             return Ok(None);
         }
         let target = |index: &usize| {

@@ -133,7 +133,7 @@ impl PyStateGuards {
     /// Returns whether all guards hold. If not, Python must check them.
     #[pyo3(name = "hold")]
     fn py_hold(&self, py: Python<'_>) -> bool {
-        self.hold(py).is_some()
+        self.hold(py, true).is_some()
     }
 
     /// Returns the inputs of the graph for these leaves of the arguments.
@@ -155,15 +155,18 @@ impl PyStateGuards {
 }
 
 impl PyStateGuards {
-    /// Returns the values at all places, if all guards hold.
-    pub(super) fn hold<'py>(&self, py: Python<'py>) -> Option<Values<'py>> {
+    /// Returns the values at all places, if all guards hold. `with_inputs`: including those of whether inputs from outside
+    /// require a gradient.
+    pub(super) fn hold<'py>(&self, py: Python<'py>, with_inputs: bool) -> Option<Values<'py>> {
         let absent = self.absent.bind(py).getattr(intern!(py, "guards")).ok()?;
         if !self.dicts.get().hold(py) || !absent.downcast::<PyAbsentGuards>().ok()?.get().hold(py).ok()? {
             return None;
         }
         // An exception, for example because a list is shorter than before.
         let values = self.places.values(py).ok()?;
-        self.checks.iter().all(|check| check.holds(py, &values).unwrap_or(false)).then_some(values)
+        let is_needed = |check: &&Check| with_inputs || !matches!(check, Check::RequiresGrad(..));
+        let mut checks = self.checks.iter().filter(is_needed);
+        checks.all(|check| check.holds(py, &values).unwrap_or(false)).then_some(values)
     }
 
     pub(super) fn inputs<'py>(

@@ -12,7 +12,7 @@ def forms(trace):
     may contradict an assumption."""
     staging = trace.staging
     is_pure = trace.is_repeatable and not (trace.is_random or trace.enables_grad or trace.points or staging.assumptions)
-    is_plain = not (trace.flags or trace.changed or trace.histories or trace.assigned or any(trace.recorded))
+    is_plain = not (trace.flags or trace.changed or trace.histories or trace.assigned)
     if not (is_pure and is_plain) or trace.checks_arguments:
         return None
     result, state, gradients, _ = trace.result.forms({source: index for index, source in enumerate(trace.places)})
@@ -31,7 +31,7 @@ def direct(trace, leaves):
     tensors = trace.inputs(leaves)
     needed, recorded, ended = differentiable.needed(tensors), None, None
     if needed is not None:
-        if torch._C._are_functorch_transforms_active():
+        if torch._C._are_functorch_transforms_active() or any(trace.recorded):
             return None
         recording = differentiable.recording(trace, needed)
         if recording.released is not None:
@@ -49,7 +49,7 @@ def direct(trace, leaves):
         writes=[index[id(capture)] for capture in trace.writes],
         gradients=[(index[id(capture)], form) for capture, form in zip(trace.gradients, gradients)],
         state=list(zip(trace.state, state)),
-        needed=list(needed or (False,) * len(tensors)),
+        needed=[isinstance(tensor, torch.Tensor) and tensor.requires_grad for tensor in tensors],
         recorded=recorded,
         released=ended,
     )

@@ -16,7 +16,7 @@ import torch
 from ..capture import contents, gradients, scalars, texts, views
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
 from ..capture.rows import Row, StandIn, refuse
-from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
+from ..capture.unbound import Maybe, UndefinedReturnValue
 from ..errors import StagingError
 from ..operators import specs
 from ..operators.ranges import Iterable
