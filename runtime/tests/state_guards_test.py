@@ -302,3 +302,124 @@ def test_parameters_without_a_gradient():
         assert [g is None for g in found] == [g is None for g in expected]
         torch.testing.assert_close(found[:2], expected[:2])
         assert not index.requires_grad and not other.requires_grad
+
+
+def test_a_run_that_fails_draws_no_random_numbers():
+    def program(x, index):
+        y = torch.nn.functional.dropout(x) + torch.randn(8)
+        return y[index].sum()
+
+    staged = ag.function(program)
+    for _ in range(3):
+        staged(torch.ones(8), torch.tensor([1]))
+    for index in [torch.tensor([2]), torch.tensor([100]), torch.tensor([3])]:
+        results, states = [], []
+        for function in (staged, program):
+            torch.manual_seed(3)
+            try:
+                results.append(function(torch.ones(8), index))
+            except (IndexError, RuntimeError) as error:
+                results.append(torch.tensor(0.0))
+                assert "100" in str(error)
+            states.append(torch.get_rng_state())
+        torch.testing.assert_close(*results)
+        assert torch.equal(*states)
+
+
+def test_random_steps_of_an_optimizer():
+    def made():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters())
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (net(x) + 0.1 * torch.randn(2)).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, net
+
+    (step, net), (eager, other) = made(), made()
+    staged = ag.function(step)
+    for seed in range(8):
+        found = []
+        for function in (staged, eager):
+            torch.manual_seed(seed)
+            found.append(function(torch.ones(3, 4)).detach())
+        torch.testing.assert_close(*found)
+    torch.testing.assert_close(list(net.parameters()), list(other.parameters()))
+
+
+class Recurrent(torch.nn.Module):
+    """Reads a buffer before it is written, stores a value with a history in an attribute, and returns one tensor twice."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh())
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("calls", torch.tensor(0))
+        self.hidden = torch.zeros(4)
+
+    def forward(self, x):
+        y = self.net(x) + self.mean * self.net[0].bias + self.hidden
+        with torch.no_grad():
+            self.mean.lerp_(y.mean(0), 0.5)
+        self.calls += 1
+        self.last = y.sum()
+        self.hidden = y.detach().mean(0)
+        return y, y.detach(), y.detach() * 1, self.mean, {"loss": self.last}
+
+
+def test_a_module_with_buffers_whose_result_has_a_history():
+    (one, other), x = (Recurrent(), Recurrent()), torch.randn(5, 3)
+    staged = ag.function(one.forward)
+    for _ in range(6):
+        found, expected = staged(x), other(x)
+        torch.testing.assert_close(found, expected)
+        assert found[3] is one.mean and found[4]["loss"] is one.last
+        flags = [tensor.requires_grad for tensor in (*found[:4], one.last, one.hidden)]
+        assert flags == [True, False, False, False, True, False]
+        parameters = [list(net.parameters()) for net in (one, other)]
+        # In eager torch, the mean has changed since, so its gradient is an error: the bias of the first layer uses it.
+        gradients = torch.autograd.grad(found[0].sum() + one.last, parameters[0])
+        assert len(gradients) == len(parameters[0])
+        torch.testing.assert_close(list(one.buffers()), list(other.buffers()))
+
+
+def test_gradients_read_the_buffers_of_their_call():
+    scale = torch.ones(3)
+
+    def program(x):
+        y = x * scale
+        with torch.no_grad():
+            scale.mul_(2)
+        return y
+
+    staged, x = ag.function(program), torch.ones(3, requires_grad=True)
+    results = [staged(x) for _ in range(5)]
+    for number, result in enumerate(results):
+        (gradient,) = torch.autograd.grad(result.sum(), x)
+        torch.testing.assert_close(gradient, torch.full((3,), 2.0**number))
+
+
+def test_a_step_after_a_module_of_torch_in_training():
+    def made():
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Linear(6, 2))
+
+    one, other = made(), made()
+    optimizers = [torch.optim.SGD(net.parameters(), lr=0.1) for net in (one, other)]
+    staged = ag.function(one.forward)
+    for seed in range(8):
+        torch.manual_seed(seed)
+        x = torch.randn(7, 3)
+        for optimizer, function in zip(optimizers, (staged, other)):
+            optimizer.zero_grad()
+            function(x).square().mean().backward()
+            optimizer.step()
+        torch.testing.assert_close(one.state_dict(), other.state_dict())
+    one.eval(), other.eval()
+    torch.testing.assert_close(staged(x), other(x))

@@ -64,15 +64,18 @@ pub(super) struct PyDirect {
     /// Runs the plan as a node of autograd, if the results have a history.
     recorded: Option<Py<PyRecorded>>,
     released: Option<Released>,
+    /// Functions that return and set the state of torch's generator, if a run draws random numbers.
+    random: Option<(PyObject, PyObject)>,
 }
 
 #[pymethods]
 impl PyDirect {
     /// - `built`, `gradients`, `state`: the forms of values (`Result.form` in `tracing/result.py`)
     /// - `needed`: whether each input requires a gradient
+    /// - `random`: functions that return and set the state of torch's generator
     /// - `released`: the function `with_history`, the results that have a history, and the inputs to which it leads
     #[new]
-    #[pyo3(signature = (plan, results, built, *, writes, gradients, state, needed, recorded, released))]
+    #[pyo3(signature = (plan, results, built, *, writes, gradients, state, needed, recorded, released, random))]
     #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn new(
         plan: Py<PyPlan>,
@@ -84,11 +87,12 @@ impl PyDirect {
         needed: Vec<bool>,
         recorded: Option<Py<PyRecorded>>,
         released: Option<(PyObject, Vec<usize>, Vec<usize>)>,
+        random: Option<(PyObject, PyObject)>,
     ) -> Self {
         let released =
             released.map(|(with_history, results, inputs)| Released { with_history, results, inputs });
         let effects = Effects { writes, gradients, state };
-        Self { plan, results, built, effects, needed, recorded, released }
+        Self { plan, results, built, effects, needed, recorded, released, random }
     }
 
     /// For Python's garbage collector.
@@ -116,6 +120,8 @@ impl PyDirect {
             true => guards.inputs(&leaves.objects, values)?,
             false => Vec::new(),
         };
+        let random = self.random.as_ref().map(|(get, set)| Ok::<_, PyErr>((get.bind(py).call0()?, set)));
+        let random = random.transpose()?;
         let found = match &self.recorded {
             None => self.results(py, guards, leaves.values, values, &inputs),
             Some(recorded) => self.recorded_results(recorded.bind(py), &inputs),
@@ -124,7 +130,12 @@ impl PyDirect {
             Ok(Some(results)) => self.applied(py, &results, &inputs).map(Some),
             Ok(None) => Ok(None),
             // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if is_of_plan(py, &raised) => Ok(None),
+            Err(raised) if is_of_plan(py, &raised) => {
+                if let Some((state, set)) = random {
+                    set.bind(py).call1((state,))?;
+                }
+                Ok(None)
+            }
             Err(raised) => Err(raised),
         }
     }
@@ -135,7 +146,8 @@ impl PyDirect {
         !is_pure || self.built.has_inputs() || self.effects.state.iter().any(|(_, built)| built.has_inputs())
     }
 
-    /// Runs the plan, and writes to tensors. Returns the other results.
+    /// Runs the plan, and writes to tensors. Returns the other results. `None` if other inputs require a gradient than in the
+    /// first call.
     fn results<'py>(
         &self,
         py: Python<'py>,
@@ -145,9 +157,7 @@ impl PyDirect {
         inputs: &[Bound<'py, PyAny>],
     ) -> PyResult<Option<Vec<PyObject>>> {
         let run_inputs = guards.run_inputs(&mut leaves, values)?;
-        let grad = aten::grad_is_enabled();
-        let needs = |input: &Value| input.tensor().is_some_and(Tensor::requires_grad);
-        if run_inputs.iter().zip(&self.needed).any(|(input, needed)| needs(input) != *needed) {
+        if !self.needs_gradients_of(&run_inputs) {
             return Ok(None);
         }
         let Some(targets) = self.targets(&run_inputs)? else { return Ok(None) };
@@ -157,22 +167,45 @@ impl PyDirect {
             if is_checked { (run_inputs, Vec::new()) } else { (Vec::new(), run_inputs) };
         let mut results = self.plan.get().values(py, checked, unchecked)?;
         let written = results.split_off(self.results.min(results.len()));
+        let grad = aten::grad_is_enabled();
         let mut objects = Vec::with_capacity(results.len());
         for result in results {
             let result = if grad { detached(result)? } else { result };
             objects.push(to_python(py, result)?);
         }
-        if !targets.is_empty() {
-            let not_tensor = || PyTypeError::new_err("a value that is written is not a tensor");
-            let pairs = targets.iter().zip(&written);
-            let pairs = pairs.map(|(target, value)| Ok((target, value.tensor().ok_or_else(not_tensor)?)));
-            let pairs = pairs.collect::<PyResult<Vec<_>>>()?;
-            aten::write(&pairs).map_err(|error| PyRuntimeError::new_err(error.message))?;
-        }
+        write(&targets, &written)?;
         if let Some(released) = &self.released {
             released.apply(py, &mut objects, inputs)?;
         }
         Ok(Some(objects))
+    }
+
+    /// The same for results with a history: runs the plan as a node of autograd.
+    fn recorded_results<'py>(
+        &self,
+        recorded: &Bound<'py, PyRecorded>,
+        inputs: &[Bound<'py, PyAny>],
+    ) -> PyResult<Option<Vec<PyObject>>> {
+        let values = inputs.iter().map(from_python).collect::<PyResult<Vec<_>>>()?;
+        if !self.needs_gradients_of(&values) {
+            return Ok(None);
+        }
+        let Some(targets) = self.targets(&values)? else { return Ok(None) };
+        drop(values);
+        let outputs = PyRecorded::call(recorded, inputs)?;
+        let mut objects: Vec<_> = outputs.iter().map(Bound::unbind).collect();
+        if !targets.is_empty() {
+            let written = objects.split_off(self.results.min(objects.len()));
+            let written = written.iter().map(|it| from_python(it.bind(recorded.py())));
+            write(&targets, &written.collect::<PyResult<Vec<_>>>()?)?;
+        }
+        Ok(Some(objects))
+    }
+
+    /// Returns whether the same inputs require a gradient as in the first call.
+    fn needs_gradients_of(&self, inputs: &[Value]) -> bool {
+        let needs = |input: &Value| input.tensor().is_some_and(Tensor::requires_grad);
+        inputs.iter().zip(&self.needed).all(|(input, needed)| needs(input) == *needed)
     }
 
     /// Returns the tensors that the run writes to. `None` if they may share memory with other inputs.
@@ -188,22 +221,6 @@ impl PyDirect {
             tensor.ok_or_else(|| PyTypeError::new_err("an input that is written is not a tensor"))
         };
         self.effects.writes.iter().map(target).collect::<PyResult<_>>().map(Some)
-    }
-
-    /// Runs the plan as a node of autograd. Returns `None` if other inputs require a gradient than in the recording.
-    fn recorded_results<'py>(
-        &self,
-        recorded: &Bound<'py, PyRecorded>,
-        inputs: &[Bound<'py, PyAny>],
-    ) -> PyResult<Option<Vec<PyObject>>> {
-        for (index, input) in inputs.iter().enumerate() {
-            let needs = from_python(input)?.tensor().is_some_and(Tensor::requires_grad);
-            if needs != recorded.get().needs(index) {
-                return Ok(None);
-            }
-        }
-        let outputs = PyRecorded::call(recorded, inputs)?;
-        Ok(Some(outputs.iter().map(Bound::unbind).collect()))
     }
 
     /// Assigns gradients and Python state. Returns the result of the call.
@@ -252,6 +269,18 @@ impl Released {
         }
         Ok(())
     }
+}
+
+/// Writes values to tensors, without a history.
+fn write(targets: &[Tensor], values: &[Value]) -> PyResult<()> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let not_tensor = || PyTypeError::new_err("a value that is written is not a tensor");
+    let pairs = targets.iter().zip(values);
+    let pairs = pairs.map(|(target, value)| Ok((target, value.tensor().ok_or_else(not_tensor)?)));
+    let pairs = pairs.collect::<PyResult<Vec<_>>>()?;
+    aten::write(&pairs).map_err(|error| PyRuntimeError::new_err(error.message))
 }
 
 /// Returns a result of a run without a history. It may be an input that requires a gradient.

@@ -45,6 +45,8 @@ pub(super) struct PyRecorded {
     unreachable: Vec<usize>,
     /// The inputs that the backward graph reads.
     kept: Vec<usize>,
+    /// Those of them to which the call writes, after the run. The backward graph reads copies.
+    copied: Vec<usize>,
     /// The outputs that have no gradient.
     constant: Vec<usize>,
     /// The outputs whose gradients the backward graph reads.
@@ -56,7 +58,7 @@ pub(super) struct PyRecorded {
 #[pymethods]
 impl PyRecorded {
     #[new]
-    #[pyo3(signature = (recording, apply, forward, *, outputs, needed, unreachable, kept, constant, seeds, gradients))]
+    #[pyo3(signature = (recording, apply, forward, *, outputs, needed, unreachable, kept, copied, constant, seeds, gradients))]
     #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn new(
         recording: PyObject,
@@ -66,6 +68,7 @@ impl PyRecorded {
         needed: Vec<bool>,
         unreachable: Vec<usize>,
         kept: Vec<usize>,
+        copied: Vec<usize>,
         constant: Vec<usize>,
         seeds: Vec<usize>,
         gradients: Vec<usize>,
@@ -80,6 +83,7 @@ impl PyRecorded {
             needed,
             unreachable,
             kept,
+            copied,
             constant,
             seeds,
             gradients,
@@ -94,11 +98,6 @@ impl PyRecorded {
 }
 
 impl PyRecorded {
-    /// Returns whether the input with this index needs a gradient.
-    pub(super) fn needs(&self, index: usize) -> bool {
-        self.needed.get(index).is_some_and(|needed| *needed)
-    }
-
     /// Runs the forward graph as a node of autograd. Returns the tuple of its outputs.
     pub(super) fn call<'py>(
         slf: &Bound<'py, Self>,
@@ -173,10 +172,13 @@ pub(super) fn run_recorded<'py>(
     let (py, this) = (node.py(), recorded.get());
     let mut versions = Vec::with_capacity(inputs.len());
     let mut values = Vec::with_capacity(inputs.len());
-    for input in inputs.iter_borrowed() {
+    for (index, input) in inputs.iter_borrowed().enumerate() {
         let value = from_python(&input)?;
         versions.push(value.tensor().map(aten::changes));
         values.push(match value.tensor() {
+            Some(tensor) if this.copied.contains(&index) => {
+                tensor.f_detach_copy().map_err(wrap_tch_err)?.into()
+            }
             Some(tensor) if tensor.requires_grad() => detached(tensor)?,
             _ => value,
         });
@@ -185,7 +187,8 @@ pub(super) fn run_recorded<'py>(
     node.setattr(intern!(py, "materialize_grads"), false)?;
     if !this.kept.is_empty() {
         // Torch checks that these tensors are not changed in place before the backward pass.
-        let kept = this.kept.iter().filter_map(|index| inputs.get_item(*index).ok());
+        let kept = this.kept.iter().filter(|index| !this.copied.contains(index));
+        let kept = kept.filter_map(|index| inputs.get_item(*index).ok());
         let kept = kept.filter(|input| input.extract::<PyTensor>().is_ok());
         node.setattr(intern!(py, "to_save"), PyTuple::new(py, kept.collect::<Vec<_>>())?)?;
     }
@@ -193,17 +196,14 @@ pub(super) fn run_recorded<'py>(
     let saved = results.split_off(this.outputs.min(results.len()));
     let kinds =
         if results.len() > 1 { results.iter().map(kind_of).collect::<PyResult<_>>()? } else { Vec::new() };
-    let outputs = results
-        .into_iter()
-        .map(|result| {
-            let output = to_python(py, result)?.into_bound(py);
-            // An output must be a tensor of its own, to have its own history.
-            match inputs.iter_borrowed().any(|input| input.is(&output)) {
-                true => output.call_method0(intern!(py, "detach")),
-                false => Ok(output),
-            }
-        })
-        .collect::<PyResult<Vec<_>>>()?;
+    let mut outputs: Vec<Bound<'py, PyAny>> = Vec::with_capacity(results.len());
+    for result in results {
+        let output = to_python(py, result)?.into_bound(py);
+        // An output must be a tensor of its own, to have its own history.
+        let is_known = inputs.iter_borrowed().any(|input| input.is(&output))
+            || outputs.iter().any(|other| other.is(&output));
+        outputs.push(if is_known { output.call_method0(intern!(py, "detach"))? } else { output });
+    }
     if !this.constant.is_empty() {
         let constant = this.constant.iter().filter_map(|index| outputs.get(*index));
         node.setattr(intern!(py, "non_differentiable"), PyTuple::new(py, constant.collect::<Vec<_>>())?)?;

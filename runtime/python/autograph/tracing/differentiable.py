@@ -88,13 +88,13 @@ class _Recording:
         is_tensor = all(isinstance(type, TensorType) for type in types)
         #: Whether all outputs are tensors, and no two of them are the same tensor.
         self.returns_tensors = is_tensor and not trace.overwrites and not trace.uses
-        if self.returns_tensors:
+        if is_tensor and not trace.uses:
             self.constant = [
                 index
                 for index, (flag, type) in enumerate(zip(self.flags, types))
                 if not (flag and is_differentiable(type.dtype))
             ]
-            if self.gradient is not None and not (trace.writes or _is_random(trace)):
+            if self.gradient is not None and not (records_writes(trace, self.flags, needed) or _is_random(trace)):
                 self.recorded = self._recorded()
 
     def _recorded(self):
@@ -106,6 +106,7 @@ class _Recording:
             needed=self.needed,
             unreachable=sorted(self.unreachable),
             kept=self.gradient.kept,
+            copied=[index for index in self.gradient.kept if self.trace.captures[index] in self.trace.writes],
             constant=self.constant,
             seeds=self.gradient.outputs,
             gradients=self.gradient.inputs,
@@ -118,6 +119,17 @@ class _Recording:
     def gradients(self, node, seeds):
         """Returns the gradients of the arguments of a `StagedCall`, for seeds from which its backward graph cannot compute them."""
         return None, *_gradients(_AsContext(node), seeds)
+
+
+def records_writes(trace, flags, needed):
+    """Returns whether autograd records a write. `flags` contains for each output whether it has a history, and `needed` for
+    each input whether it requires a gradient."""
+    if any(trace.recorded):
+        index, first = {id(capture): index for index, capture in enumerate(trace.captures)}, len(trace.result.operands)
+        for position, (capture, is_recorded) in enumerate(zip(trace.writes, trace.recorded), first):
+            if is_recorded and (flags[position] or needed[index[id(capture)]]):
+                return True
+    return False
 
 
 class StagedCall(torch.autograd.Function):

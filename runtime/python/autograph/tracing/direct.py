@@ -11,7 +11,9 @@ def forms(trace):
     assigns; None if only Python can run the graph. Python must run it if a run that raises an exception cannot be repeated, or
     may contradict an assumption."""
     staging = trace.staging
-    is_pure = trace.is_repeatable and not (trace.is_random or trace.enables_grad or trace.points or staging.assumptions)
+    is_pure = trace.is_repeatable and not (staging.drawn or trace.enables_grad or trace.points or staging.assumptions)
+    if trace.is_random and torch.cuda.is_available():  # only the generator of the CPU is restored
+        return None
     is_plain = not (trace.flags or trace.changed or trace.histories or trace.assigned)
     if not (is_pure and is_plain) or trace.checks_arguments:
         return None
@@ -31,14 +33,16 @@ def direct(trace, leaves):
     tensors = trace.inputs(leaves)
     needed, recorded, ended = differentiable.needed(tensors), None, None
     if needed is not None:
-        if torch._C._are_functorch_transforms_active() or any(trace.recorded):
+        if torch._C._are_functorch_transforms_active():
             return None
         recording = differentiable.recording(trace, needed)
+        if differentiable.records_writes(trace, recording.flags, needed):
+            return None
         if recording.released is not None:
             ended = released.with_released_history, recording.released, recording.reached
         elif recording.has_history:
             recorded = recording.recorded
-            if recorded is None or not trace.only_returns:
+            if recorded is None:
                 return None
     result, state, gradients = trace.forms
     index = {source: index for index, source in enumerate(trace.places)}
@@ -52,4 +56,5 @@ def direct(trace, leaves):
         needed=[isinstance(tensor, torch.Tensor) and tensor.requires_grad for tensor in tensors],
         recorded=recorded,
         released=ended,
+        random=(torch.get_rng_state, torch.set_rng_state) if trace.is_random else None,
     )
