@@ -423,3 +423,41 @@ def test_a_step_after_a_module_of_torch_in_training():
         torch.testing.assert_close(one.state_dict(), other.state_dict())
     one.eval(), other.eval()
     torch.testing.assert_close(staged(x), other(x))
+
+
+class Dense:
+    def __init__(self, size):
+        torch.manual_seed(size)
+        self.weight, self.bias = torch.randn(size, size), torch.randn(size)
+
+    @ag.function
+    def run(self, x, limit=None):
+        y = torch.tanh(x @ self.weight + self.bias)
+        return y if limit is None else y.clamp(max=limit)
+
+
+def test_several_calls_are_cached(monkeypatch):
+    """Calls of a method alternate between objects, shapes, arguments and settings."""
+    layers = [Dense(3), Dense(3), Dense(4)]
+    calls = [(layer, rows, limit, grad) for layer in layers for rows in (2, 5) for limit in (None, 0.5) for grad in (True, False)]
+
+    def run(layer, rows, limit, grad):
+        x = torch.ones(rows, len(layer.bias))
+        with torch.set_grad_enabled(grad):
+            found, expected = layer.run(x, limit=limit), Dense.run.python_function(layer, x, limit=limit)
+        torch.testing.assert_close(found, expected)
+
+    for _ in range(4):
+        for call in calls[:4]:
+            run(*call)
+    monkeypatch.setattr(type(Dense.run), "_call", None)  # all of these calls are cached
+    for call in [*calls[:4], *reversed(calls[:4])]:
+        run(*call)
+    monkeypatch.undo()
+    for _ in range(2):
+        for call in calls:
+            run(*call)
+    layers[0].bias = torch.zeros(3)
+    layers[1].weight.zero_()
+    for call in calls:
+        run(*call)

@@ -82,6 +82,7 @@ class Trace:
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
         self.runs = Backoff()  # runs that contradict an assumption count as failures
+        self.cached_calls = 0  # the number of `CachedCall`s that run this trace
         self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
         while True:
