@@ -461,3 +461,12 @@ def test_several_calls_are_cached(monkeypatch):
     layers[1].weight.zero_()
     for call in calls:
         run(*call)
+
+
+def test_arguments_that_are_leaves_or_computed():
+    staged = ag.function(lambda x: (x * 2, x.is_leaf))
+    leaf = torch.ones(3, requires_grad=True)
+    for x in [leaf, leaf, leaf, leaf * 1, leaf, leaf * 1, leaf * 1, leaf * 1, leaf, leaf.detach(), leaf.detach(), leaf, leaf * 1]:
+        found = staged(x)
+        assert found[1] == x.is_leaf
+        torch.testing.assert_close(found[0], x * 2)

@@ -21,6 +21,8 @@ enum Argument {
     Tensor {
         class: Py<PyType>,
         form: Form,
+        /// Whether it requires a gradient and is not computed.
+        is_leaf: bool,
         /// The first leaf that is the same object; a trace distinguishes `f(x, x)` from `f(x, y)`.
         first: usize,
     },
@@ -38,6 +40,10 @@ enum Argument {
     Named(Py<PyType>, Vec<Self>),
     /// The keys of a dictionary, which are strings, in order.
     Dict(Vec<(String, Self)>),
+}
+
+fn is_leaf(tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
+    tensor.getattr(intern!(tensor.py(), "is_leaf"))?.is_truthy()
 }
 
 impl Argument {
@@ -72,6 +78,7 @@ impl Argument {
             Value::Tensor(tensor) => Self::Tensor {
                 class: argument.get_type().unbind(),
                 form: Form::of(tensor)?,
+                is_leaf: tensor.requires_grad() && is_leaf(argument).ok()?,
                 first: leaves.first(argument),
             },
             Value::None => Self::None,
@@ -141,12 +148,13 @@ impl Argument {
                 }
                 return Ok(true);
             }
-            Self::Tensor { class, form, first } => {
+            Self::Tensor { class, form, is_leaf: flag, first } => {
                 if !argument.get_type().is(class) || leaves.first(argument) != *first {
                     return Ok(false);
                 }
                 let value = from_python(argument)?;
-                let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor));
+                let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor))
+                    && (!form.requires_grad() || is_leaf(argument)? == *flag);
                 leaves.push(argument, value);
                 return Ok(is_same);
             }
