@@ -2,17 +2,16 @@
 //! it too. With it, most calls need no lookup of their trace in Python, which takes longer than a small graph.
 
 use ag_exec::Value;
-use ag_exec::aten::{self, Form};
-use pyo3::exceptions::{PyException, PyTypeError};
+use ag_exec::aten::Form;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
-use pyo3_tch::tch::Tensor;
 
-use super::plan::PyPlan;
-use super::recorded::PyRecorded;
-use super::value::{from_python, to_python};
+use super::direct::{Leaves, PyDirect};
+use super::modes::{Settings, runs_graphs};
+use super::state_guards::PyStateGuards;
+use super::value::from_python;
 
 /// The maximum number of leaves in the arguments of a cached call. Each leaf is compared with all leaves before it.
 const MAX_LEAVES: usize = 64;
@@ -22,6 +21,8 @@ enum Argument {
     Tensor {
         class: Py<PyType>,
         form: Form,
+        /// Whether it requires a gradient and is not computed.
+        is_leaf: bool,
         /// The first leaf that is the same object; a trace distinguishes `f(x, x)` from `f(x, y)`.
         first: usize,
     },
@@ -35,27 +36,14 @@ enum Argument {
     Same(PyObject),
     List(Vec<Self>),
     Tuple(Vec<Self>),
+    /// An object of a class of named tuples.
+    Named(Py<PyType>, Vec<Self>),
     /// The keys of a dictionary, which are strings, in order.
     Dict(Vec<(String, Self)>),
 }
 
-/// The tensors and plain values among the arguments of a call, in the order of `torch.utils._pytree`.
-#[derive(Default)]
-struct Leaves<'py> {
-    objects: Vec<Bound<'py, PyAny>>,
-    values: Vec<Value>,
-}
-
-impl<'py> Leaves<'py> {
-    fn push(&mut self, object: &Bound<'py, PyAny>, value: Value) {
-        self.objects.push(object.clone());
-        self.values.push(value);
-    }
-
-    /// Returns the first leaf that is the same object as the next one.
-    fn first(&self, next: &Bound<'py, PyAny>) -> usize {
-        self.objects.iter().position(|other| other.is(next)).unwrap_or(self.objects.len())
-    }
+fn is_leaf(tensor: &Bound<'_, PyAny>) -> PyResult<bool> {
+    tensor.getattr(intern!(tensor.py(), "is_leaf"))?.is_truthy()
 }
 
 impl Argument {
@@ -78,12 +66,19 @@ impl Argument {
             };
             return Some(Self::Dict(items.iter().map(item).collect::<Option<_>>()?));
         }
+        if let Ok(items) = argument.downcast::<PyTuple>()
+            && argument.hasattr(intern!(argument.py(), "_fields")).ok()?
+        {
+            let items = items.iter().map(|item| Self::of(&item, leaves)).collect::<Option<_>>()?;
+            return Some(Self::Named(argument.get_type().unbind(), items));
+        }
         // An integer may be too large for a graph.
         let value = from_python(argument).ok()?;
         let known = match &value {
             Value::Tensor(tensor) => Self::Tensor {
                 class: argument.get_type().unbind(),
                 form: Form::of(tensor)?,
+                is_leaf: tensor.requires_grad() && is_leaf(argument).ok()?,
                 first: leaves.first(argument),
             },
             Value::None => Self::None,
@@ -102,6 +97,10 @@ impl Argument {
         match self {
             Self::Same(object) => visit.call(object),
             Self::List(items) | Self::Tuple(items) => items.iter().try_for_each(|item| item.traverse(visit)),
+            Self::Named(class, items) => {
+                visit.call(class)?;
+                items.iter().try_for_each(|item| item.traverse(visit))
+            }
             Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
             _ => Ok(()),
         }
@@ -128,6 +127,12 @@ impl Argument {
                 let Ok(items) = argument.downcast_exact::<PyTuple>() else { return Ok(false) };
                 return all(known, &mut items.iter(), leaves);
             }
+            Self::Named(class, known) => {
+                if !argument.get_type().is(class) {
+                    return Ok(false);
+                }
+                return all(known, &mut argument.downcast::<PyTuple>()?.iter(), leaves);
+            }
             Self::Dict(known) => {
                 let Ok(items) = argument.downcast_exact::<PyDict>() else { return Ok(false) };
                 if items.len() != known.len() {
@@ -143,12 +148,13 @@ impl Argument {
                 }
                 return Ok(true);
             }
-            Self::Tensor { class, form, first } => {
+            Self::Tensor { class, form, is_leaf: flag, first } => {
                 if !argument.get_type().is(class) || leaves.first(argument) != *first {
                     return Ok(false);
                 }
                 let value = from_python(argument)?;
-                let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor));
+                let is_same = value.tensor().is_some_and(|tensor| form.matches(tensor))
+                    && (!form.requires_grad() || is_leaf(argument)? == *flag);
                 leaves.push(argument, value);
                 return Ok(is_same);
             }
@@ -173,120 +179,35 @@ impl Argument {
     }
 }
 
-/// An input of the graph.
-enum Source {
-    Leaf(usize),
-    /// A function that returns the current tensor or number: the trace found it outside of its arguments.
-    Outside(PyObject),
-}
-
-/// The structure of the function's result, built from results of the graph. Each call creates new containers.
-enum Built {
-    Result(usize),
-    /// The same object in each call.
-    Constant(PyObject),
-    Tuple(Vec<Self>),
-    List(Vec<Self>),
-    Dict(Vec<(PyObject, Self)>),
-}
-
-impl FromPyObject<'_> for Built {
-    fn extract_bound(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(items) = object.downcast::<PyTuple>() {
-            return Ok(Self::Tuple(items.extract()?));
-        }
-        if let Ok(items) = object.downcast::<PyList>() {
-            return Ok(Self::List(items.extract()?));
-        }
-        if let Ok(items) = object.downcast::<PyDict>() {
-            let items = items.iter().map(|(key, item)| Ok((key.unbind(), item.extract()?)));
-            return Ok(Self::Dict(items.collect::<PyResult<_>>()?));
-        }
-        if object.is_exact_instance_of::<PyInt>() {
-            return Ok(Self::Result(object.extract()?));
-        }
-        Ok(Self::Constant(object.getattr("value")?.unbind()))
-    }
-}
-
-impl Built {
-    fn object(&self, py: Python<'_>, results: &[PyObject]) -> PyResult<PyObject> {
-        let objects =
-            |items: &[Self]| items.iter().map(|item| item.object(py, results)).collect::<PyResult<Vec<_>>>();
-        Ok(match self {
-            Self::Result(index) => {
-                let result = results.get(*index);
-                result.ok_or_else(|| PyTypeError::new_err("a result is missing"))?.clone_ref(py)
-            }
-            Self::Constant(object) => object.clone_ref(py),
-            Self::Tuple(items) => PyTuple::new(py, objects(items)?)?.into_any().unbind(),
-            Self::List(items) => PyList::new(py, objects(items)?)?.into_any().unbind(),
-            Self::Dict(items) => {
-                let dict = PyDict::new(py);
-                for (key, item) in items {
-                    dict.set_item(key, item.object(py, results)?)?;
-                }
-                dict.into_any().unbind()
-            }
-        })
-    }
-
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        match self {
-            Self::Result(_) => Ok(()),
-            Self::Constant(object) => visit.call(object),
-            Self::Tuple(items) | Self::List(items) => items.iter().try_for_each(|item| item.traverse(visit)),
-            Self::Dict(items) => items.iter().try_for_each(|(_, item)| item.traverse(visit)),
-        }
-    }
-}
-
-/// Runs the plan without Python.
-struct Direct {
-    plan: Py<PyPlan>,
-    /// Runs the plan as a node of autograd, if a gradient is wanted.
-    recorded: Option<Py<PyRecorded>>,
-    sources: Vec<Source>,
-    built: Built,
-}
-
 #[pyclass(frozen, name = "CachedCall", module = "autograph._runtime")]
 pub(super) struct PyCachedCall {
     #[pyo3(get)]
     trace: PyObject,
-    settings: PyObject,
+    settings: Settings,
     arguments: Vec<Argument>,
     keywords: Vec<(String, Argument)>,
-    may_run: PyObject,
-    broken: Option<PyObject>,
+    guards: Py<PyStateGuards>,
     run: PyObject,
-    direct: Option<Direct>,
+    direct: Option<Py<PyDirect>>,
 }
 
 #[pymethods]
 impl PyCachedCall {
     /// - `call`: the arguments, the keyword arguments and the leaves of both, in the call that ran the trace. `None` is
     ///   returned if they cannot be compared here, for example because an object has leaves itself.
-    /// - `may_run(settings)` is false while calls must not run as graphs, for example during tracing, or if the ambient
-    ///   state is not `settings`.
-    /// - `broken()` returns a tuple whose first item is true if a guard is violated. It is None if there are no guards.
+    /// - `settings`: the ambient state of torch.
+    /// - `guards`: the guards of the trace, and the sources of its inputs.
     /// - `run(trace, leaves, arguments, keywords)` runs the trace.
-    /// - `direct`: the plan, its inputs (an index of a leaf, or a function that returns the value) and the structure of
-    ///   the result (`Result.form` in `tracing/result.py`). None if a run has effects on Python state, or needs Python
-    ///   for its gradients.
-    /// - `recorded`: runs the plan if a gradient of an input is wanted; None if it is not.
+    /// - `direct` runs the graph. None if only Python can, for example because a run has other effects.
     #[staticmethod]
-    #[pyo3(signature = (trace, call, settings, *, may_run, broken, run, direct, recorded))]
-    #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
+    #[pyo3(signature = (trace, call, settings, *, guards, run, direct))]
     fn of<'py>(
         trace: PyObject,
         call: (Bound<'py, PyTuple>, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>),
-        settings: PyObject,
-        may_run: PyObject,
-        broken: Option<PyObject>,
+        settings: Bound<'py, PyAny>,
+        guards: Py<PyStateGuards>,
         run: PyObject,
-        direct: Option<(Py<PyPlan>, Vec<Bound<'py, PyAny>>, Built)>,
-        recorded: Option<Py<PyRecorded>>,
+        direct: Option<Py<PyDirect>>,
     ) -> Option<Self> {
         let (arguments, keywords, leaves) = call;
         let mut found = Leaves::default();
@@ -297,14 +218,7 @@ impl PyCachedCall {
         if !is_complete {
             return None;
         }
-        let direct = direct.map(|(plan, sources, built)| {
-            let sources = sources.into_iter().map(|source| match source.extract() {
-                Ok(index) => Source::Leaf(index),
-                Err(_) => Source::Outside(source.unbind()),
-            });
-            Direct { plan, recorded, sources: sources.collect(), built }
-        });
-        Some(Self { trace, settings, arguments, keywords, may_run, broken, run, direct })
+        Some(Self { trace, settings: Settings::new(settings), arguments, keywords, guards, run, direct })
     }
 
     /// For Python's garbage collector: a trace refers to its function, which refers to this object.
@@ -312,18 +226,20 @@ impl PyCachedCall {
         for argument in self.arguments.iter().chain(self.keywords.iter().map(|(_, argument)| argument)) {
             argument.traverse(&visit)?;
         }
-        for object in [&self.trace, &self.settings, &self.may_run, &self.run] {
+        for object in [&self.trace, self.settings.object(), &self.run] {
             visit.call(object)?;
         }
-        visit.call(&self.broken)?;
-        if let Some(direct) = &self.direct {
-            direct.traverse(&visit)?;
-        }
-        Ok(())
+        visit.call(&self.guards)?;
+        visit.call(&self.direct)
     }
 }
 
 impl PyCachedCall {
+    /// Returns whether the run checks which inputs require a gradient.
+    fn checks_inputs(&self) -> bool {
+        self.direct.is_some()
+    }
+
     /// Returns the result of a call, if it runs this graph.
     pub(super) fn call<'py>(
         &self,
@@ -347,103 +263,17 @@ impl PyCachedCall {
                 return Ok(None);
             }
         }
-        if !self.may_run.bind(py).call1((&self.settings,))?.is_truthy()? {
+        let is_spent = || self.trace.bind(py).getattr(intern!(py, "is_spent"))?.is_truthy();
+        if !runs_graphs() || !self.settings.hold(py)? || is_spent()? {
             return Ok(None);
         }
-        if let Some(broken) = &self.broken
-            && broken.bind(py).call0()?.get_item(0)?.is_truthy()?
-        {
-            return Ok(None);
-        }
+        let Some(values) = self.guards.get().hold(py, !self.checks_inputs()) else { return Ok(None) };
         match &self.direct {
             None => {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);
                 self.run.bind(py).call1((&self.trace, leaves.objects, arguments, keywords)).map(Some)
             }
-            Some(direct) => direct.call(py, leaves),
+            Some(direct) => direct.get().call(py, self.guards.get(), leaves, &values),
         }
     }
-}
-
-impl Direct {
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.recorded)?;
-        for source in &self.sources {
-            if let Source::Outside(value) = source {
-                visit.call(value)?;
-            }
-        }
-        self.built.traverse(visit)
-    }
-
-    fn call<'py>(&self, py: Python<'py>, leaves: Leaves<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = match &self.recorded {
-            None => self.results(py, leaves.values),
-            Some(recorded) => self.recorded_results(recorded.bind(py), leaves),
-        };
-        match found {
-            Ok(Some(results)) => Ok(Some(self.built.object(py, &results)?.into_bound(py))),
-            Ok(None) => Ok(None),
-            // The run has had no effect. Python repeats the call and raises the exception with the user's traceback.
-            Err(raised) if is_of_plan(py, &raised) => Ok(None),
-            Err(raised) => Err(raised),
-        }
-    }
-
-    /// Runs the plan. Returns `None` if an input requires a gradient.
-    fn results(&self, py: Python<'_>, mut leaves: Vec<Value>) -> PyResult<Option<Vec<PyObject>>> {
-        // The types of the arguments have been compared. The plan checks other inputs.
-        let is_checked = self.sources.iter().all(|source| matches!(source, Source::Leaf(_)));
-        let mut inputs = Vec::with_capacity(self.sources.len());
-        for source in &self.sources {
-            inputs.push(match source {
-                Source::Leaf(index) => leaves.get_mut(*index).map(std::mem::take).unwrap_or_default(),
-                Source::Outside(value) => {
-                    let value = from_python(&value.bind(py).call0()?)?;
-                    if value.tensor().is_some_and(Tensor::requires_grad) && aten::grad_is_enabled() {
-                        return Ok(None);
-                    }
-                    value
-                }
-            });
-        }
-        let (checked, inputs) = if is_checked { (inputs, Vec::new()) } else { (Vec::new(), inputs) };
-        let results = self.plan.get().values(py, checked, inputs)?;
-        results.into_iter().map(|result| to_python(py, result)).collect::<PyResult<_>>().map(Some)
-    }
-
-    /// Runs the plan as a node of autograd. Returns `None` if other inputs require a gradient than in the recording.
-    fn recorded_results<'py>(
-        &self,
-        recorded: &Bound<'py, PyRecorded>,
-        leaves: Leaves<'py>,
-    ) -> PyResult<Option<Vec<PyObject>>> {
-        let mut objects = Vec::with_capacity(self.sources.len());
-        for (index, source) in self.sources.iter().enumerate() {
-            objects.push(match source {
-                // The form of an argument contains whether it requires a gradient.
-                Source::Leaf(leaf) => match leaves.objects.get(*leaf) {
-                    Some(object) => object.clone(),
-                    None => return Ok(None),
-                },
-                Source::Outside(value) => {
-                    let object = value.bind(recorded.py()).call0()?;
-                    let needs = from_python(&object)?.tensor().is_some_and(Tensor::requires_grad);
-                    if needs != recorded.get().needs(index) {
-                        return Ok(None);
-                    }
-                    object
-                }
-            });
-        }
-        let outputs = PyRecorded::call(recorded, objects)?;
-        Ok(Some(outputs.iter().map(Bound::unbind).collect()))
-    }
-}
-
-/// Returns whether a run of a plan has raised the exception. Hooks for saved tensors raise other exceptions, after the run,
-/// and must not be called again.
-fn is_of_plan(py: Python<'_>, raised: &PyErr) -> bool {
-    raised.is_instance_of::<PyException>(py)
-        && raised.value(py).hasattr(intern!(py, "locations")).unwrap_or_default()
 }

@@ -8,12 +8,15 @@ use pyo3::types::{PyDict, PyTraceback, PyTuple};
 
 use super::cached_call::PyCachedCall;
 
-/// Calls the method `_call` of the subclass, unless `cached_call` can run the call. The traceback of an exception starts at
+/// The maximum number of cached calls of a function, for example of a method for several objects, or for several shapes.
+const MAX_CACHED: usize = 8;
+
+/// Calls the method `_call` of the subclass, unless a cached call can run the call. The traceback of an exception starts at
 /// the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
 pub(super) struct PyCallable {
-    #[pyo3(get, set)]
-    cached_call: Option<Py<PyCachedCall>>,
+    /// The oldest is first. If there are too many, the oldest is removed.
+    cached_calls: Vec<Py<PyCachedCall>>,
 }
 
 #[pymethods]
@@ -21,7 +24,22 @@ impl PyCallable {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { cached_call: None }
+        Self { cached_calls: Vec::new() }
+    }
+
+    /// Returns the newest cached call.
+    #[getter]
+    fn cached_call(&self, py: Python<'_>) -> Option<Py<PyCachedCall>> {
+        self.cached_calls.last().map(|cached| cached.clone_ref(py))
+    }
+
+    /// Adds a cached call.
+    #[setter]
+    fn set_cached_call(&mut self, cached: Py<PyCachedCall>) {
+        if self.cached_calls.len() == MAX_CACHED {
+            self.cached_calls.remove(0);
+        }
+        self.cached_calls.push(cached);
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -36,11 +54,11 @@ impl PyCallable {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.cached_call)
+        self.cached_calls.iter().try_for_each(|cached| visit.call(cached))
     }
 
     fn __clear__(&mut self) {
-        self.cached_call = None;
+        self.cached_calls.clear();
     }
 }
 
@@ -51,9 +69,14 @@ impl PyCallable {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let cached = slf.borrow().cached_call.as_ref().map(|cached| cached.clone_ref(py));
-        if let Some(result) = cached.and_then(|cached| cached.get().call(py, args, kwargs).transpose()) {
-            return result;
+        // Another thread, or code of the user that a guard calls, may add a cached call.
+        for index in 0..MAX_CACHED {
+            let Some(cached) = slf.borrow().cached_calls.get(index).map(|cached| cached.clone_ref(py)) else {
+                break;
+            };
+            if let Some(result) = cached.get().call(py, args, kwargs)? {
+                return Ok(result);
+            }
         }
         slf.call_method(intern!(py, "_call"), args, kwargs)
     }

@@ -27,7 +27,7 @@ impl PyDictGuards {
 
     /// Returns whether all dictionaries have the same values as before, in the same order, and all objects the same
     /// class.
-    fn hold(&self, py: Python<'_>) -> bool {
+    pub(super) fn hold(&self, py: Python<'_>) -> bool {
         self.dicts.iter().all(|(dict, values)| {
             let dict = dict.bind(py);
             dict.len() == values.len() && dict.iter().zip(values).all(|((_, now), value)| now.is(value))

@@ -4,7 +4,9 @@
 //! - [`graph`]: `Graph`, built node by node
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
-//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones
+//! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones;
+//!   [`direct`]: how they run, [`built`]: what they return
+//! - [`state_guards`]: the guards of a trace, with [`places`] of Python state and [`dict_guards`]; [`modes`]: when graphs run
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
 //! - [`recorded`]: `Recorded`, calls that are nodes of torch's autograd
@@ -13,21 +15,26 @@
 //! - [`model`]: saved models; [`shared_library`]: graphs as shared libraries
 //! - [`gradient`]: derivatives as nodes
 
+mod built;
 mod cached_call;
 mod callable;
 mod convert;
 mod dict_guards;
+mod direct;
 mod gradient;
 mod graph;
 mod memory;
 mod model;
+mod modes;
 mod operand;
 mod operation;
 mod passes;
+mod places;
 mod plan;
 mod products;
 mod recorded;
 mod shared_library;
+mod state_guards;
 mod tier;
 mod torch;
 mod types;
@@ -41,6 +48,12 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<callable::PyCallable>()?;
     module.add_class::<cached_call::PyCachedCall>()?;
     module.add_class::<dict_guards::PyDictGuards>()?;
+    module.add_class::<direct::PyDirect>()?;
+    module.add_class::<state_guards::PyAbsentGuards>()?;
+    module.add_class::<state_guards::PyStateGuards>()?;
+    module.add_function(wrap_pyfunction!(modes::suspend_cached_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::resume_cached_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::set_eager, module)?)?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;

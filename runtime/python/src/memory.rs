@@ -11,7 +11,7 @@ use pyo3_tch::tch::Tensor;
 pub(super) fn share_storage(inputs: Vec<Bound<'_, PyAny>>) -> bool {
     let tensors: Vec<Tensor> =
         inputs.iter().filter_map(|input| input.extract::<PyTensor>().ok()).map(|PyTensor(it)| it).collect();
-    aten::share_storage(&tensors)
+    aten::share_storage(tensors.iter())
 }
 
 /// Writes values to tensors in place, without a history. All values are read before the first write, because a value may
@@ -19,6 +19,6 @@ pub(super) fn share_storage(inputs: Vec<Bound<'_, PyAny>>) -> bool {
 #[pyfunction]
 pub(super) fn write(targets: Vec<PyTensor>, values: Vec<PyTensor>) -> PyResult<()> {
     let pairs: Vec<_> =
-        targets.into_iter().zip(values).map(|(PyTensor(target), PyTensor(value))| (target, value)).collect();
+        targets.iter().zip(&values).map(|(PyTensor(target), PyTensor(value))| (target, value)).collect();
     aten::write(&pairs).map_err(|error| PyRuntimeError::new_err(error.message))
 }

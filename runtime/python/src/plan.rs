@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use ag_exec::{Error, Fault, Host, Plan, Value};
+use ag_exec::{Error, Fault, Host, Plan, Value, aten};
 use ag_graph::ir::Graph;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use pyo3_tch::tch::Tensor;
 
 use super::value::{from_python, to_python};
 
@@ -78,6 +79,22 @@ impl PyPlan {
 /// Values that a forward graph saves for its backward graph.
 #[pyclass(frozen, module = "autograph._runtime")]
 pub(super) struct Saved(pub(super) Vec<Value>);
+
+#[pymethods]
+impl Saved {
+    /// Returns the strides of each tensor that is not contiguous, and None for other values.
+    fn strides(&self) -> Vec<Option<Vec<i64>>> {
+        self.0.iter().map(strides_of).collect()
+    }
+}
+
+/// Returns the strides of a tensor that is not contiguous.
+pub(super) fn strides_of(value: &Value) -> Option<Vec<i64>> {
+    value
+        .tensor()
+        .filter(|tensor| aten::Form::of(tensor).is_some() && !tensor.is_contiguous())
+        .map(Tensor::stride)
+}
 
 pub(super) fn tuple(py: Python<'_>, values: Vec<Value>) -> PyResult<Bound<'_, PyTuple>> {
     let values = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;

@@ -17,11 +17,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::GILOnceCell;
 use pyo3::types::PyTuple;
 use pyo3_tch::tch::{self, Tensor};
 use pyo3_tch::{PyTensor, wrap_tch_err};
 
-use super::plan::{PyPlan, Saved};
+use super::plan::{PyPlan, Saved, strides_of};
 use super::torch::Torch;
 use super::value::{from_python, to_python};
 
@@ -34,13 +35,18 @@ pub(super) struct PyRecorded {
     /// Calls the class of the nodes.
     apply: PyObject,
     forward: Py<PyPlan>,
-    backward: Py<PyPlan>,
+    /// Made in the first backward pass.
+    backward: GILOnceCell<Py<PyPlan>>,
     /// The number of outputs. Further results of the forward graph are values that the backward graph reads.
     outputs: usize,
     /// For each input, whether it needs a gradient.
     needed: Vec<bool>,
+    /// The inputs that need a gradient and on which no output depends. A backward pass does not enter their history.
+    unreachable: Vec<usize>,
     /// The inputs that the backward graph reads.
     kept: Vec<usize>,
+    /// Those of them to which the call writes, after the run. The backward graph reads copies.
+    copied: Vec<usize>,
     /// The outputs that have no gradient.
     constant: Vec<usize>,
     /// The outputs whose gradients the backward graph reads.
@@ -52,21 +58,36 @@ pub(super) struct PyRecorded {
 #[pymethods]
 impl PyRecorded {
     #[new]
-    #[pyo3(signature = (recording, apply, plans, *, outputs, needed, kept, constant, seeds, gradients))]
+    #[pyo3(signature = (recording, apply, forward, *, outputs, needed, unreachable, kept, copied, constant, seeds, gradients))]
     #[expect(clippy::too_many_arguments, reason = "the keywords are the fields")]
     fn new(
         recording: PyObject,
         apply: PyObject,
-        plans: (Py<PyPlan>, Py<PyPlan>),
+        forward: Py<PyPlan>,
         outputs: usize,
         needed: Vec<bool>,
+        unreachable: Vec<usize>,
         kept: Vec<usize>,
+        copied: Vec<usize>,
         constant: Vec<usize>,
         seeds: Vec<usize>,
         gradients: Vec<usize>,
     ) -> Self {
-        let (forward, backward) = plans;
-        Self { recording, apply, forward, backward, outputs, needed, kept, constant, seeds, gradients }
+        let backward = GILOnceCell::new();
+        Self {
+            recording,
+            apply,
+            forward,
+            backward,
+            outputs,
+            needed,
+            unreachable,
+            kept,
+            copied,
+            constant,
+            seeds,
+            gradients,
+        }
     }
 
     /// For Python's garbage collector: the recording refers to the trace, and so to the function.
@@ -77,17 +98,20 @@ impl PyRecorded {
 }
 
 impl PyRecorded {
-    /// Returns whether the input with this index needs a gradient.
-    pub(super) fn needs(&self, index: usize) -> bool {
-        self.needed.get(index).is_some_and(|needed| *needed)
-    }
-
     /// Runs the forward graph as a node of autograd. Returns the tuple of its outputs.
     pub(super) fn call<'py>(
         slf: &Bound<'py, Self>,
-        inputs: Vec<Bound<'py, PyAny>>,
+        inputs: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let arguments = std::iter::once(slf.clone().into_any()).chain(inputs).collect::<Vec<_>>();
+        let mut inputs = inputs.to_vec();
+        for index in &slf.get().unreachable {
+            if let Some(input) = inputs.get_mut(*index)
+                && !input.getattr(intern!(slf.py(), "grad_fn"))?.is_none()
+            {
+                *input = input.call_method0(intern!(slf.py(), "detach"))?;
+            }
+        }
+        let arguments = std::iter::once(slf.as_any()).chain(&inputs).collect::<Vec<_>>();
         let outputs = slf.get().apply.bind(slf.py()).call1(PyTuple::new(slf.py(), arguments)?)?;
         Ok(outputs.downcast_into()?)
     }
@@ -148,10 +172,13 @@ pub(super) fn run_recorded<'py>(
     let (py, this) = (node.py(), recorded.get());
     let mut versions = Vec::with_capacity(inputs.len());
     let mut values = Vec::with_capacity(inputs.len());
-    for input in inputs.iter_borrowed() {
+    for (index, input) in inputs.iter_borrowed().enumerate() {
         let value = from_python(&input)?;
         versions.push(value.tensor().map(aten::changes));
         values.push(match value.tensor() {
+            Some(tensor) if this.copied.contains(&index) => {
+                tensor.f_detach_copy().map_err(wrap_tch_err)?.into()
+            }
             Some(tensor) if tensor.requires_grad() => detached(tensor)?,
             _ => value,
         });
@@ -160,7 +187,8 @@ pub(super) fn run_recorded<'py>(
     node.setattr(intern!(py, "materialize_grads"), false)?;
     if !this.kept.is_empty() {
         // Torch checks that these tensors are not changed in place before the backward pass.
-        let kept = this.kept.iter().filter_map(|index| inputs.get_item(*index).ok());
+        let kept = this.kept.iter().filter(|index| !this.copied.contains(index));
+        let kept = kept.filter_map(|index| inputs.get_item(*index).ok());
         let kept = kept.filter(|input| input.extract::<PyTensor>().is_ok());
         node.setattr(intern!(py, "to_save"), PyTuple::new(py, kept.collect::<Vec<_>>())?)?;
     }
@@ -168,17 +196,14 @@ pub(super) fn run_recorded<'py>(
     let saved = results.split_off(this.outputs.min(results.len()));
     let kinds =
         if results.len() > 1 { results.iter().map(kind_of).collect::<PyResult<_>>()? } else { Vec::new() };
-    let outputs = results
-        .into_iter()
-        .map(|result| {
-            let output = to_python(py, result)?.into_bound(py);
-            // An output must be a tensor of its own, to have its own history.
-            match inputs.iter_borrowed().any(|input| input.is(&output)) {
-                true => output.call_method0(intern!(py, "detach")),
-                false => Ok(output),
-            }
-        })
-        .collect::<PyResult<Vec<_>>>()?;
+    let mut outputs: Vec<Bound<'py, PyAny>> = Vec::with_capacity(results.len());
+    for result in results {
+        let output = to_python(py, result)?.into_bound(py);
+        // An output must be a tensor of its own, to have its own history.
+        let is_known = inputs.iter_borrowed().any(|input| input.is(&output))
+            || outputs.iter().any(|other| other.is(&output));
+        outputs.push(if is_known { output.call_method0(intern!(py, "detach"))? } else { output });
+    }
     if !this.constant.is_empty() {
         let constant = this.constant.iter().filter_map(|index| outputs.get(*index));
         node.setattr(intern!(py, "non_differentiable"), PyTuple::new(py, constant.collect::<Vec<_>>())?)?;
@@ -234,7 +259,12 @@ pub(super) fn run_backward<'py>(
         .iter()
         .map(|index| from_python(&seeds.get_item(*index)?))
         .collect::<PyResult<Vec<_>>>()?;
-    let found = recorded.backward.get().values(py, run.saved.clone(), seeds)?;
+    let backward = recorded.backward.get_or_try_init(py, || {
+        let strides: Vec<_> = run.saved.iter().chain(&seeds).map(strides_of).collect();
+        let plan = recorded.recording.bind(py).call_method1(intern!(py, "backward"), (strides,))?;
+        plan.extract()
+    });
+    let found = backward?.get().values(py, run.saved.clone(), seeds)?;
     for (index, value) in recorded.gradients.iter().zip(found) {
         if let Some(gradient) = gradients.get_mut(index + 1) {
             *gradient = to_python(py, value)?;

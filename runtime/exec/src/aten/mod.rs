@@ -413,15 +413,15 @@ impl Form {
 }
 
 /// Returns whether two of these tensors share a storage. Tensors without elements share nothing.
-pub fn share_storage(tensors: &[Tensor]) -> bool {
-    let tensors: Vec<_> = tensors.iter().map(Tensor::as_ptr).collect();
+pub fn share_storage<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> bool {
+    let tensors: Vec<_> = tensors.map(Tensor::as_ptr).collect();
     // SAFETY: the tensors are alive.
     unsafe { raw::ag_share_storage(tensors.as_ptr(), tensors.len()) }
 }
 
 /// Writes the value of each (tensor, value) to the tensor, in place and without a history, as if all values were read
 /// before the first write.
-pub fn write(pairs: &[(Tensor, Tensor)]) -> Result<(), AtenError> {
+pub fn write(pairs: &[(&Tensor, &Tensor)]) -> Result<(), AtenError> {
     let (targets, values): (Vec<_>, Vec<_>) =
         pairs.iter().map(|(target, value)| (target.as_ptr(), value.as_ptr())).unzip();
     let mut failure = raw::Failure { kind: 0, text: ptr::null_mut() };

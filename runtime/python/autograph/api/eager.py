@@ -3,7 +3,10 @@
 import os
 from contextlib import contextmanager
 
+from .._runtime import set_eager
+
 _on = os.environ.get("AUTOGRAPH_EAGER", "") not in ("", "0")
+set_eager(_on)
 
 
 def run_functions_eagerly(eagerly=True):
@@ -11,6 +14,7 @@ def run_functions_eagerly(eagerly=True):
     breakpoints and `print` work as usual. `AUTOGRAPH_EAGER=1` in the environment has the same effect."""
     global _on
     _on = bool(eagerly)
+    set_eager(_on)
 
 
 def functions_run_eagerly():

@@ -4,6 +4,7 @@ import threading
 import traceback
 from contextlib import contextmanager
 
+from .._runtime import resume_cached_calls, suspend_cached_calls
 from ..errors import AutographError, FallbackWarning, StagingError, located
 from ..operators.python_calls import PythonCall
 from ..tracing.tracebacks import warn
@@ -36,9 +37,11 @@ def is_inherited():
 def inherited():
     """In this block, all staged functions that are called have a fallback."""
     _LOCAL.depth += 1
+    suspend_cached_calls()
     try:
         yield
     finally:
+        resume_cached_calls()
         _LOCAL.depth -= 1
 
 

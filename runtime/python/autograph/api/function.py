@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import types
+from collections import deque
 
 import torch
 from torch.utils import _pytree as pytree
@@ -29,7 +30,7 @@ from ..errors import (
 from ..operators import calls as converted_calls
 from ..operators import python_calls
 from ..shadow import check
-from ..tracing import ambient, compilation, differentiable, signatures
+from ..tracing import ambient, compilation, direct, signatures
 from ..tracing.arguments import flatten, flatten_plain, names
 from ..tracing.trace import TRACING, name_of, span_of
 from ..tracing.tracebacks import warn
@@ -44,11 +45,11 @@ from .speculation import Speculation
 _SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _runs_graphs(settings):
-    """Returns whether a call of a staged function now runs a graph, with `settings` as the ambient state of torch."""
-    is_inlined = current() is not None or profile.is_active() or python_calls.is_replaying()
-    is_other = is_inlined or functions_run_eagerly() or fallbacks.is_inherited()
-    return not is_other and ambient.key() == settings
+#: A call is cached if its trace is one of this number of traces that ran last.
+RECENT = 8
+
+#: The maximum number of cached calls of a trace. A trace with unknown sizes has one for each shape.
+MAX_CACHED = 32
 
 
 class Function(Lookup):
@@ -80,8 +81,7 @@ class Function(Lookup):
         self._fallbacks = fallbacks.Fallbacks(error)
         self._speculation = Speculation() if speculate and error is None else None
         self._trees = TreeEncoder()
-        self._recent = None  # the trace of the last call
-        self._considered = None  # the trace for which a cached call was considered last
+        self._recent = deque(maxlen=RECENT)  # the traces of the last calls that were not cached
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -146,8 +146,8 @@ class Function(Lookup):
             return self._staged_or_in_python(leaves, structure, args, kwargs)
         try:
             trace = self._traced(leaves, structure, args, kwargs)
-            if trace is not self._recent:
-                self._recent = trace
+            if trace not in self._recent:
+                self._recent.append(trace)
             elif self.caches_calls:
                 self._cache(trace, leaves, args, kwargs)
             return trace.run(leaves, args, kwargs)
@@ -161,28 +161,22 @@ class Function(Lookup):
 
     def _cache(self, trace, leaves, args, kwargs):
         """Creates the `CachedCall` that runs further calls like this one, if their arguments can be compared in Rust."""
-        if trace is self._considered:
+        if trace.changed_while_paused or self._speculation is not None or trace.cached_calls >= MAX_CACHED:
             return
-        self._considered = trace
-        if trace.changed_while_paused or self._speculation is not None:
-            return
-        direct, recorded = None if trace.checks_arguments else trace.direct, None
-        if direct is not None and (needed := differentiable.needed(trace.inputs(leaves))) is not None:
-            recorded = differentiable.recorded(trace, needed)
-            direct = None if recorded is None else direct
-        if direct is not None or recorded is not None:
+        run_directly = direct.direct(trace, leaves)
+        if run_directly is not None and not trace.cached_calls:
             trace.runs.successes += FEWEST_RUNS  # runs of the cached call are not counted
-        broken = trace.broken if trace.has_guards else None
-        self.cached_call = CachedCall.of(
+        made = CachedCall.of(
             trace,
             (args, kwargs, leaves),
             ambient.key(),
-            may_run=_runs_graphs,
-            broken=broken,
+            guards=trace.state_guards,
             run=self._run_cached,
-            direct=direct,
-            recorded=recorded,
+            direct=run_directly,
         )
+        trace.cached_calls = MAX_CACHED if made is None else trace.cached_calls + 1
+        if made is not None:
+            self.cached_call = made
 
     def _run_cached(self, trace, leaves, args, kwargs):
         if trace.checks_arguments and not trace.accepts(leaves):

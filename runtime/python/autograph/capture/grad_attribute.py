@@ -30,6 +30,7 @@ class Outside:
     its value from before the run. For an argument, `Trace.inputs` reads it."""
 
     __slots__ = ("capture",)
+    reads = "gradient"
 
     def __init__(self, capture):
         self.capture = capture

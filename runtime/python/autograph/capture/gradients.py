@@ -12,10 +12,12 @@ _DETACH = of_torch(torch.ops.aten.detach.default)
 
 
 def grad(
-    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, backward=None
+    staging, outputs, inputs, grad_outputs=None, allow_unused=None, materialize_grads=False, create_graph=False, backward=None,
+    releases=False,
 ):  # fmt: skip
     """Returns the gradients of the outputs with respect to the inputs; None for an input on which no output depends.
-    `backward` is the number of the `Tensor.backward` call that computes them; None for `torch.autograd.grad`."""
+    `backward` is the number of the `Tensor.backward` call that computes them; None for `torch.autograd.grad`. `releases`:
+    whether torch releases the values that the history of the outputs has saved."""
     if torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         message = "anomaly mode does not check the gradients that a graph computes"
         help = "call `ag.run_functions_eagerly()` to look for the anomaly"
@@ -38,6 +40,8 @@ def grad(
         else [True] * len(input_values)
     )
     requested = [value for value, needed in zip(input_values, used) if needed]
+    if releases and not staging.depth:
+        staging.released.append((values, frozenset(requested)))
     types = [value.type for value in requested]
     leaves = () if backward is None else [(backward, _id_outside(staging, t)) for t, needed in zip(inputs, used) if needed]
     op = Gradient(create_graph, allow_unused or materialize_grads, tuple(leaves))
@@ -119,7 +123,7 @@ def _reaches(tensor, targets):
     return False
 
 
-def backward(staging, tensor, gradient=None, inputs=None):
+def backward(staging, tensor, gradient=None, inputs=None, releases=False):
     """Accumulates gradients into `.grad` of the tensors that require one. Returns these tensors."""
     if inputs is None:
         value = staging.value_of(tensor)
@@ -140,7 +144,7 @@ def backward(staging, tensor, gradient=None, inputs=None):
     number = staging.backwards
     leaves = [leaf for leaf in leaves if (number, _id_outside(staging, leaf)) not in staging.unreached]
     seeds = None if gradient is None else (gradient,)
-    found = grad(staging, (tensor,), leaves, seeds, backward=number if inputs is None else None)
+    found = grad(staging, (tensor,), leaves, seeds, backward=number if inputs is None else None, releases=releases)
     reached = paths.reached(staging, [staging.value_of(leaf, is_use=False) for leaf in leaves], [staging.value_of(tensor)])
     with torch.no_grad():
         for leaf, new, is_reached in zip(leaves, found, reached):

@@ -11,11 +11,11 @@ class Hooks:
     without hooks. Each run calls the hooks that the tensor has at that time."""
 
     def __init__(self, capture):
-        self._capture = capture
+        self.capture = capture
         self.exist = bool(self._current())
 
     def _current(self):
-        return self._capture.current_value()._backward_hooks
+        return self.capture.current_value()._backward_hooks
 
     def is_changed(self):
         return bool(self._current()) != self.exist

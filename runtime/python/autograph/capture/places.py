@@ -7,7 +7,8 @@
     seen           Contents of an object that is not written in Python, such as a set
 
 `state()` returns the current value of a place, or MISSING if it has none. `restore(state)` assigns an earlier value.
-`key()` identifies the location: places with equal keys, even of different traces, are the same location.
+`key()` identifies the location: places with equal keys, even of different traces, are the same location. `reads` names the
+way in which Rust reads a value (`python/src/places.rs`); with None, Rust calls `state()`.
 """
 
 import collections
@@ -32,6 +33,7 @@ class Attribute:
     """The attribute `owner.name`, stored in the `__dict__` of the object."""
 
     __slots__ = ("owner", "name")
+    reads = "attribute"
 
     def __init__(self, owner, name):
         self.owner = owner
@@ -72,6 +74,7 @@ class SlotAttribute(Attribute):
     """The attribute `owner.name`, stored in a slot."""
 
     __slots__ = ("slot",)
+    reads = "slot"
 
     def __init__(self, owner, name, slot):
         super().__init__(owner, name)
@@ -94,6 +97,7 @@ class ClassAttribute(Attribute):
     """An attribute of a class."""
 
     __slots__ = ()
+    reads = None
 
     def inherited(self):
         return _found_in(self.owner.__mro__[1:], self.name)
@@ -112,6 +116,7 @@ class ClosureVariable:
     """A variable of an enclosing function. A variable that was unbound stays bound: `restore(MISSING)` does nothing."""
 
     __slots__ = ("cell", "name")
+    reads = "cell"
 
     def __init__(self, cell, name):
         self.cell = cell
@@ -138,6 +143,7 @@ class Global:
     """A variable of a module."""
 
     __slots__ = ("scope", "name")
+    reads = "global"
 
     def __init__(self, scope, name):
         self.scope = scope
@@ -163,6 +169,7 @@ class ContextValue:
     """The value of a `ContextVar`."""
 
     __slots__ = ("variable",)
+    reads = None
 
     def __init__(self, variable):
         self.variable = variable
@@ -181,6 +188,7 @@ class Held:
     """A place whose value is always this object. It is the holder of an element: `Element(Held(table), "key")`."""
 
     __slots__ = ("object",)
+    reads = "held"
 
     def __init__(self, object):
         self.object = object
@@ -196,6 +204,7 @@ class Element:
     """The element `container[name]` of the list, tuple or dictionary that the place `holder` contains."""
 
     __slots__ = ("holder", "name")
+    reads = "element"
 
     def __init__(self, holder, name):
         self.holder = holder
@@ -225,6 +234,7 @@ class Items:
     """All items of a list, deque or dictionary. The state is a list or dictionary with the items."""
 
     __slots__ = ("container",)
+    reads = None
 
     def __init__(self, container):
         self.container = container
@@ -311,6 +321,7 @@ class Contents:
     of an iterator, the state of a random number generator. A graph cannot hold such contents."""
 
     __slots__ = ("object", "kind")
+    reads = None
 
     def __init__(self, object, kind):
         self.object = object

@@ -16,6 +16,7 @@ import threading
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from .._runtime import resume_cached_calls, suspend_cached_calls
 from ..conversion import spans
 
 
@@ -68,9 +69,11 @@ def observing(observer):
     None."""
     before = _LOCAL.observer
     _LOCAL.observer = observer
+    suspend_cached_calls()
     try:
         yield
     finally:
+        resume_cached_calls()
         _LOCAL.observer = before
 
 

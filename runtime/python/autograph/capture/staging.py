@@ -11,6 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .._runtime import resume_cached_calls, suspend_cached_calls
 from ..conversion import spans
 from ..errors import StagingError, observers
 from ..record.nodes import Record, Value
@@ -50,9 +51,11 @@ def staging_of(staging):
     """Makes `staging` the active trace of this thread in this block."""
     stack = _LOCAL.__dict__.setdefault("stack", [])
     stack.append(staging)
+    suspend_cached_calls()
     try:
         yield staging
     finally:
+        resume_cached_calls()
         stack.pop()
 
 
@@ -145,6 +148,7 @@ class Staging:
         self.leaf_views = weakref.WeakKeyDictionary()  # view that requires a gradient -> tensor: `x.detach().requires_grad_()`
         self.conditional_attributes = []  # (class, name) of attributes that exist on some paths only
         self.retained = weakref.WeakSet()  # bases of computed tensors whose gradient is kept: `y.retain_grad()`
+        self.released = []  # (values, inputs) of gradients after which torch releases the values that the history has saved
         self.made_leaves = []  # values of leaves that the function creates: `torch.zeros(2, requires_grad=True)`
         self.flags = {}  # base of a tensor from outside -> the `requires_grad` that the function sets
         self.unwritten = {}  # base -> its value after `requires_grad_`, which does not change the memory

@@ -439,13 +439,17 @@ def _autograd_grad(
 ):  # fmt: skip
     if is_grads_batched:
         raise StagingError("`is_grads_batched` cannot be staged", spans.current())
+    releases = not (create_graph if retain_graph is None else retain_graph)
     with torch._C._AutoDispatchBelowAutograd():
-        return gradients.grad(staging, outputs, inputs, grad_outputs, allow_unused, materialize_grads, create_graph)
+        return gradients.grad(
+            staging, outputs, inputs, grad_outputs, allow_unused, materialize_grads, create_graph, releases=releases
+        )
 
 
 def _backward(staging, func, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     with torch._C._AutoDispatchBelowAutograd():
-        leaves = gradients.backward(staging, tensor, gradient, inputs)
+        releases = not (create_graph if retain_graph is None else retain_graph)
+        leaves = gradients.backward(staging, tensor, gradient, inputs, releases)
         with Interception(staging):
             for function in list(staging.after_backward.values()):
                 function(staging, leaves)

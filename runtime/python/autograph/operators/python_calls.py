@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import torch
 from torch.utils import _pytree as pytree
 
+from .._runtime import resume_cached_calls, suspend_cached_calls
 from ..capture import heap, permanent
 from ..capture.objects import Objects, attributes_of
 from ..capture.places import Contents
@@ -431,9 +432,11 @@ def replaying(run):
     """In this block, converted code does not repeat the effects of a run. Calls that the run has made return the logged
     results. Calls of `print` and of loggers that the run has made write nothing."""
     before, _LOCAL.replayed = _LOCAL.replayed, run
+    suspend_cached_calls()
     try:
         yield
     finally:
+        resume_cached_calls()
         _LOCAL.replayed = before
 
 

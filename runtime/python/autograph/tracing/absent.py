@@ -7,12 +7,15 @@ key is missing."""
 
 from operator import contains
 
+from .._runtime import AbsentGuards
+
 
 class Absent:
     def __init__(self):
         self.scopes = {}  # id -> (dictionary, absent names, keys with a guard); None in place of a set stands for all names
         self.dictionaries, self.lengths = [], []
         self.held = [], []  # dictionaries, and a key of each
+        self.guards = AbsentGuards([], [])
 
     def add(self, scope, names, guarded):
         """Expects that a dictionary gets none of these names as a key. If `names` is None, it must get no key at all."""
@@ -30,6 +33,7 @@ class Absent:
         self.lengths = list(map(len, self.dictionaries))
         held = [(s, key) for s, _, guarded in self.scopes.values() if guarded is not None for key in s.keys() - guarded]
         self.held = [s for s, _ in held], [key for _, key in held]
+        self.guards = AbsentGuards(self.dictionaries, held)
 
     def appeared(self):
         """Returns whether one of the names exists now."""

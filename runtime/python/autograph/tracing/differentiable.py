@@ -6,6 +6,7 @@ graph is built on demand, and recomputes the forward pass with the same random n
 (`create_graph=True`) recompute it too. Each derivative has its own graph, whose runs are nodes of autograd.
 """
 
+import threading
 from contextlib import contextmanager
 from operator import and_
 
@@ -17,7 +18,8 @@ from ..errors import StagingError
 from ..operators import python_calls
 from ..record.queries import has_gradient
 from ..record.types import TensorType, gradient_type, is_differentiable
-from . import graphs
+from . import graphs, released
+from .compilation import strides_of
 
 
 def needed(tensors):
@@ -35,21 +37,24 @@ def run(trace, tensors, needed):
     if not recording.has_history:
         with torch.no_grad():
             return trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
-    if recording.recorded is not None:
-        return StagedCall.apply(recording.recorded, *tensors)
+    if recording.released is not None:
+        with torch.no_grad():
+            outputs = trace.plan.run([t.detach() if need else t for t, need in zip(tensors, needed)])
+        return released.with_history(outputs, recording.released, [tensors[index] for index in recording.reached])
     if recording.unreachable and any(isinstance(t, torch.Tensor) and t.grad_fn is not None for t in tensors):
         # A backward pass must not enter the history of such an input. It may be a result of an earlier call that is in a
         # list outside of the function.
         tensors = [t.detach() if index in recording.unreachable else t for index, t in enumerate(tensors)]
+    if recording.recorded is not None:
+        return StagedCall.apply(recording.recorded, *tensors)
     structure = []
     leaves = Differentiable.apply(recording, structure, *tensors)
     return leaves if recording.returns_tensors else _with_structure(leaves, structure[0])
 
 
-def recorded(trace, needed):
-    """Returns the object that runs the graph for a `CachedCall` in which these inputs need a gradient; None if only
-    `run` can run it."""
-    return None if torch._C._are_functorch_transforms_active() else trace.gradient(_Recording, needed).recorded
+def recording(trace, needed):
+    """Returns how autograd records the runs of a trace in which these inputs need a gradient."""
+    return trace.gradient(_Recording, needed)
 
 
 class _Recording:
@@ -64,10 +69,18 @@ class _Recording:
         self.has_history = any(flag for index, flag in enumerate(self.flags) if index not in trace.without_history)
         #: Runs the graph; None if the class `Differentiable` must run it.
         self.recorded = None
+        #: The outputs with a history, if it has been released (`released.py`); None if a backward pass is possible.
+        self.released = None
         if not self.has_history:
             return
         #: The inputs that need a gradient and on which no output depends.
         self.unreachable = set(trace.gradient(_without_seeds, (needed, (True,) * len(trace.operands))))
+        histories = [i for i, flag in enumerate(self.flags) if flag and i not in trace.without_history]
+        if released.are_released(trace, histories, needed):
+            self.released = histories
+            #: The inputs to which this history leads.
+            self.reached = [index for index, need in enumerate(needed) if need and index not in self.unreachable]
+            return
         #: The forward and the backward graph; None if the backward graph is built on demand.
         self.gradient = trace.gradient(partitioned, needed)
         self.kept = range(len(needed)) if self.gradient is None else self.gradient.kept
@@ -75,31 +88,48 @@ class _Recording:
         is_tensor = all(isinstance(type, TensorType) for type in types)
         #: Whether all outputs are tensors, and no two of them are the same tensor.
         self.returns_tensors = is_tensor and not trace.overwrites and not trace.uses
-        if self.returns_tensors:
+        if is_tensor and not trace.uses:
             self.constant = [
                 index
                 for index, (flag, type) in enumerate(zip(self.flags, types))
                 if not (flag and is_differentiable(type.dtype))
             ]
-            if self.gradient is not None and not (trace.writes or self.unreachable or _is_random(trace)):
+            if self.gradient is not None and not (records_writes(trace, self.flags, needed) or _is_random(trace)):
                 self.recorded = self._recorded()
 
     def _recorded(self):
         return Recorded(
             self,
             _APPLY,
-            (self.gradient.forward, self.gradient.backward),
+            self.gradient.forward,
             outputs=len(self.trace.operands),
             needed=self.needed,
+            unreachable=sorted(self.unreachable),
             kept=self.gradient.kept,
+            copied=[index for index in self.gradient.kept if self.trace.captures[index] in self.trace.writes],
             constant=self.constant,
             seeds=self.gradient.outputs,
             gradients=self.gradient.inputs,
         )
 
+    def backward(self, strides):
+        """Returns the plan of the backward graph for a `StagedCall` with these strides of saved values and seeds."""
+        return self.gradient.backward(strides)
+
     def gradients(self, node, seeds):
         """Returns the gradients of the arguments of a `StagedCall`, for seeds from which its backward graph cannot compute them."""
         return None, *_gradients(_AsContext(node), seeds)
+
+
+def records_writes(trace, flags, needed):
+    """Returns whether autograd records a write. `flags` contains for each output whether it has a history, and `needed` for
+    each input whether it requires a gradient."""
+    if any(trace.recorded):
+        index, first = {id(capture): index for index, capture in enumerate(trace.captures)}, len(trace.result.operands)
+        for position, (capture, is_recorded) in enumerate(zip(trace.writes, trace.recorded), first):
+            if is_recorded and (flags[position] or needed[index[id(capture)]]):
+                return True
+    return False
 
 
 class StagedCall(torch.autograd.Function):
@@ -186,7 +216,9 @@ def _gradients(ctx, seeds):
     tensors = ctx.saved_tensors
     if ctx.recording.gradient is not None:
         gradient = ctx.recording.gradient
-        found = gradient.backward.resume(ctx.saved, [seeds[index] for index in gradient.outputs])
+        seeds = [seeds[index] for index in gradient.outputs]
+        backward = gradient.backward([*ctx.saved.strides(), *map(strides_of, seeds)])
+        found = backward.resume(ctx.saved, seeds)
     else:
         gradient = ctx.recording.trace.gradient(Joint, ctx.recording.needed)
         inputs = [t if t is not None else o for t, o in zip(tensors, ctx.others)]
@@ -440,7 +472,17 @@ class Partitioned(_Gradient):
         super().__init__(trace, needed, omits_prints=False)
         forward, backward, self.kept = self.graph.partitioned(len(trace.operands), len(self.outputs))
         self.forward = trace.planned(forward, self.exceptions)
-        self.backward = trace.planned(backward, self.exceptions, has_inputs=False)
+        self._plan = lambda strides: trace.planned(backward, self.exceptions, strides)
+        self._lock = threading.Lock()
+        self._backward = None if trace.compiles_late else self._plan([])
+
+    def backward(self, strides):
+        """Returns the plan of the backward graph. It is made for the first backward pass, whose saved values and seeds have
+        these `strides` (`compilation.strides_of`): a saved value may be transposed. Most other passes have the same."""
+        if self._backward is None:
+            with self._lock:
+                self._backward = self._backward or self._plan(strides)
+        return self._backward
 
 
 def differentiable_outputs(trace, needed):

@@ -226,7 +226,7 @@ class Guards:
         if not isinstance(place, Held) and (id(value), None) in self._taken:  # the container is changed in place
             self.values.append((place, value))
             return
-        self.shapes.append((place, (kind or type(value), _form(value)[1])))
+        self.shapes.append((place, (kind or type(value), form_of(value)[1])))
         for key in keys:
             self.take(Element(place, key), items[key], depth + 1)
 
@@ -280,7 +280,7 @@ class Guards:
         slots = [
             place
             for scope, name, expected, place in self.slots
-            if (now := scope.get(name, MISSING)) is not expected and not _equal(now, expected)
+            if (now := scope.get(name, MISSING)) is not expected and not equal(now, expected)
         ]
         if not self.dict_guards.hold() or self.absent.appeared():
             return True, slots
@@ -289,9 +289,9 @@ class Guards:
         if not self.has_places:
             return bool(slots), slots
         try:
-            values = [place for place, value in self.values if not _equal(place.state(), value)]
+            values = [place for place, value in self.values if not equal(place.state(), value)]
             holds = (
-                all(_form(place.state()) == form for place, form in self.shapes)
+                all(form_of(place.state()) == form for place, form in self.shapes)
                 and all(id(place.state()) not in self.changed for place in self.others)
                 and all(same_items(items, container) for items, container in self.large)
                 and all(same_items_but(*guard) for guard in self.partly)
@@ -304,7 +304,7 @@ class Guards:
         return bool(slots or values) or not holds, slots + values
 
 
-def _form(container):
+def form_of(container):
     """Returns the type of a container, with the keys of a dictionary or the length of a list or tuple."""
     return type(container), list(items_of(container)) if isinstance(container, dict) else len(container)
 
@@ -323,7 +323,7 @@ def _kind(tensor):
     return type(tensor), tensor.dtype, tensor.shape, tensor.device, history(tensor)
 
 
-def _equal(a, b):
+def equal(a, b):
     if a is b:
         return True
     if isinstance(a, Snapshot):

@@ -16,7 +16,7 @@ import torch
 from ..capture import contents, gradients, scalars, texts, views
 from ..capture.places import MAPPINGS, SEQUENCES, Snapshot, items_of
 from ..capture.rows import Row, StandIn, refuse
-from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
+from ..capture.unbound import Maybe, UndefinedReturnValue
 from ..errors import StagingError
 from ..operators import specs
 from ..operators.ranges import Iterable
@@ -24,6 +24,7 @@ from ..operators.standins import holds_stand_ins
 from ..operators.values import List, unpacked
 from ..record.nodes import Value
 from ..record.queries import depend_on
+from .builders import Constant, Container, Input, Instance, Named, Slot, Tuple, built, form_of, slots_of
 
 _DETACH = torch.ops.aten.detach.default
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -49,17 +50,20 @@ class Result:
         self._builders = {}  # id of an object -> its builder
         self._kept = []
         self._build = self._of(value)
-        #: The form of the function's result, which is the first item of `value`: the index of an operand, a `Constant`,
-        #: or a tuple, list or dictionary of forms. None for any other result.
-        self.form = _form(self._build.builders[0], [])
         self._staging = self._builders = self._kept = self._outer_lists = None
 
     def value(self, values, outside):
         return self._build(values, outside)
 
+    def forms(self, inputs):
+        """Returns the forms of the items of `value`. `inputs` maps the ids of captures to the indexes of inputs. A form is
+        the index of an operand, a `Form`, or a tuple, list or dictionary of forms. None for any other value."""
+        containers = []
+        return [form_of(builder, containers, inputs) for builder in self._build.builders]
+
     def _slot(self, operand):
         self.operands.append(operand)
-        return _Slot(len(self.operands) - 1)
+        return Slot(len(self.operands) - 1)
 
     def _of(self, value):
         staging = self._staging
@@ -99,8 +103,7 @@ class Result:
     def _tensor(self, value):
         view = self._staging.view_of(value)
         if not view.chain and view.base.source is not None:
-            source = id(view.base.source)
-            return lambda values, outside: outside[source]
+            return Input(id(view.base.source))
         if view.base in self._staging.retained:
             message = "a tensor leaves the function after `retain_grad`; call it on the result instead"
             raise StagingError(message, self._span)
@@ -162,11 +165,11 @@ class Result:
         if not builders:
             return Constant(value)
         if kind is tuple:
-            return _Tuple(builders)
+            return Tuple(builders)
         if kind is torch.Size or kind.__module__ == "torch.return_types":
             return lambda values, outside: kind([build(values, outside) for build in builders])
         if hasattr(value, "_fields"):
-            return lambda values, outside: kind(*[build(values, outside) for build in builders])
+            return Named(kind, builders)
         return lambda values, outside: tuple.__new__(kind, [build(values, outside) for build in builders])
 
     def _object(self, value):
@@ -304,7 +307,7 @@ class Result:
         return build
 
     def _plain(self, value, kind):
-        build = self._builders[id(value)] = _Container(kind, ("made", id(value)))
+        build = self._builders[id(value)] = Container(kind, ("made", id(value)))
         if kind is list:
             build.items += [self._of(item) for item in items_of(value)]
         else:
@@ -332,18 +335,10 @@ class Result:
     def _instance(self, value):
         """Returns a builder for an object of a class that is written in Python. The state of such an object is in its
         attributes."""
-        kind, parts = type(value), []
-
-        def fill(made, *run):
-            attributes, slots = (part(*run) for part in parts)
-            if attributes:
-                made.__dict__.update(attributes)
-            for name, item in slots.items():
-                _slots(kind)[name].__set__(made, item)
-
-        build = self._created(value, lambda *run: object.__new__(kind), fill)
-        parts.append(self._named(getattr(value, "__dict__", {})))
-        parts.append(self._named({name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}))
+        kind = type(value)
+        build = self._builders[id(value)] = Instance(kind, ("made", id(value)))
+        build.attributes = {name: self._of(item) for name, item in getattr(value, "__dict__", {}).items()}
+        build.slots = {name: self._of(getattr(value, name)) for name in slots_of(kind) if hasattr(value, name)}
         return build
 
     def _exception(self, value):
@@ -410,88 +405,7 @@ class Result:
 
     def _named(self, state):
         builders = {name: self._of(item) for name, item in state.items()}
-
-        def build(*run):
-            made = {name: build(*run) for name, build in builders.items()}
-            return {name: item for name, item in made.items() if not isinstance(item, Undefined)}
-
-        return build
-
-
-class _Slot:
-    """Builds a value that is an operand."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index):
-        self.index = index
-
-    def __call__(self, values, outside):
-        return values[self.index]
-
-
-class _Tuple:
-    """Builds a tuple."""
-
-    __slots__ = ("builders",)
-
-    def __init__(self, builders):
-        self.builders = builders
-
-    def __call__(self, values, outside):
-        return tuple([build(values, outside) for build in self.builders])
-
-
-class _Container:
-    """Builds a list or a dictionary, once in each run. Such a container may occur in itself."""
-
-    __slots__ = ("kind", "key", "items")
-
-    def __init__(self, kind, key):
-        self.kind, self.key = kind, key
-        self.items = []  # the builders of the items, in a dictionary with their keys
-
-    def __call__(self, values, outside):
-        made = outside.get(self.key)
-        if made is None:
-            made = outside[self.key] = self.kind()
-            if self.kind is list:
-                made += [build(values, outside) for build in self.items]
-            else:
-                made.update([(name, build(values, outside)) for name, build in self.items])
-        return made
-
-
-class Constant:
-    """Builds the same object in each run."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __call__(self, values, outside):
-        return self.value
-
-
-def _form(builder, containers):
-    """Returns the form of a builder (`Result.form`). `containers` contains the containers that have a form: one that occurs
-    twice has none, because its form would build two objects."""
-    if isinstance(builder, _Slot):
-        return builder.index
-    if isinstance(builder, Constant):
-        return builder
-    if isinstance(builder, _Tuple):
-        forms = tuple([_form(item, containers) for item in builder.builders])
-        return None if None in forms else forms
-    if not isinstance(builder, _Container) or any(builder is other for other in containers):
-        return None
-    containers.append(builder)
-    if builder.kind is list:
-        forms = [_form(item, containers) for item in builder.items]
-        return None if None in forms else forms
-    forms = {name: _form(item, containers) for name, item in builder.items}
-    return None if None in forms.values() else forms
+        return lambda *run: built(builders, *run)
 
 
 def _is_view_of_outside(staging, view):
@@ -539,13 +453,3 @@ class _Example:
 def _is_drawn(value):
     """Returns whether a value is an iterator or a generator, which can be consumed only once."""
     return contents.kind_of(type(value)) in (contents.ITERATORS, contents.GENERATORS)
-
-
-@functools.lru_cache(maxsize=None)
-def _slots(kind):
-    return {
-        name: member
-        for base in reversed(kind.__mro__)
-        for name, member in base.__dict__.items()
-        if isinstance(member, types.MemberDescriptorType)
-    }

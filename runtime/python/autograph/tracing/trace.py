@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import torch
 
 from ..capture import data_attribute, paths, permanent, profile, scalars
-from ..capture.contents import share_memory
 from ..capture.grad_attribute import Outside
 from ..capture.places import Contents, Items
 from ..capture.staging import Staging
@@ -38,9 +37,8 @@ from ..operators.for_stmt import check_counters
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
-from ..record.earlier_iterations import gradient_across
 from ..record.queries import checked_late, has_effects, has_random, overwrites
-from . import ambient, applied, differentiable, graphs, overlap, probes
+from . import ambient, applied, checks, differentiable, direct, graphs, overlap, probes, state_guards
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
 from .backoff import Backoff
@@ -84,6 +82,7 @@ class Trace:
         self.expected = None if expected is None else dict(expected)
         self.number_inputs = frozenset(inputs)
         self.runs = Backoff()  # runs that contradict an assumption count as failures
+        self.cached_calls = 0  # the number of `CachedCall`s that run this trace
         self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
         while True:
@@ -179,9 +178,9 @@ class Trace:
             try:
                 result = stage(staging, python_function, args, kwargs, optimizers)
             except Exception as error:
-                _check_draws(staging)
+                checks.check_draws(staging)
                 if not isinstance(error, AutographError):
-                    _raise_caught(staging)
+                    checks.raise_caught(staging)
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
                     is_assumed = staging.assumptions or staging.path.made
@@ -190,9 +189,9 @@ class Trace:
                 raise
             sharing.check_dictionaries(staging)
             copied_items.check_dictionaries(staging)
-            _check_draws(staging)
-            _raise_caught(staging)
-            _check_effects(staging)
+            checks.check_draws(staging)
+            checks.raise_caught(staging)
+            checks.check_effects(staging)
             changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
             is_effect = any(isinstance(place, Contents) for place in changed)
@@ -201,21 +200,21 @@ class Trace:
             if staging.caught and (is_effect or staging.drawn or has_effects(staging.record.entry)):
                 raise staging.caught[0]
         finally:
-            _restore(staging, before)
+            checks.restore(staging, before)
         contents = [place for place in changed if isinstance(place, Contents)]
-        message = _unrepeatable(staging, contents)
+        message = checks.unrepeatable(staging, contents)
         if message is not None:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
-            _restore(staging, before)
+            checks.restore(staging, before)
             raise StagingError(message, span or span_of(python_function))
         mixed = [place for place in contents if id(place.object) in staging.drawn]
         if mixed:  # the graph would draw again, after the trace
             span = line_of_change(mixed, lambda: stage(staging, python_function, args, kwargs, optimizers))
-            _restore(staging, before)
+            checks.restore(staging, before)
             message = f"this changes {mixed[0]}, from which the function also draws numbers"
             help = "draw this value outside and pass it as an argument"
             raise RunInPython(StagingError(f"{message}\nhelp: {help}", span), lasts=True)
-        _check_gradients(staging)
+        checks.check_gradients(staging)
         self.guards = Guards(staging)
         self.state = state_of(staging, changed, numbers, self.guards)
         for container in self.growing:
@@ -225,6 +224,8 @@ class Trace:
         self.span = span_of(python_function)
         self._finish(result, self.span)
         self.guards.done()
+        #: The guards, and the sources of the inputs, as Rust reads them.
+        self.state_guards = state_guards.compiled(self)
         #: The `init_scope` statements whose code has changed Python state. If there are any, the trace is valid for one call.
         self.changed_while_paused = staging.changed_while_paused
         self.is_spent = False
@@ -350,26 +351,27 @@ class Trace:
         self.may_catch = any(map(spans.has_handlers, staging.objects.codes))
         if self.is_random and self.is_repeatable and (not self.only_returns or self.may_catch):
             self.restores_random = not torch.cuda.is_available()
-        #: The plan, its inputs and the form of the result, for a `CachedCall`; None if a run has effects or checks assumptions.
-        self.direct = None
-        is_pure = self.only_returns and self.is_repeatable and not self.is_random
         #: Whether operations have a history although the call has none: they are in `with torch.enable_grad()`.
         self.enables_grad = staging.enables_grad and not torch.is_inference_mode_enabled()
-        is_pure = is_pure and not self.enables_grad
-        if is_pure and not self.points and not staging.assumptions and self.result.form is not None:
-            sources = [capture.current_value if index is None else index for index, capture in self.sources]
-            self.direct = self.plan, sources, self.result.form
         #: The indexes of arguments that are leaves on which a gradient of the graph depends. A call with computed tensors in
         #: their places needs another trace.
         self.leaf_arguments = [index for index, capture in self.arguments if capture in staging.leaf_sources]
         #: Whether `accepts` must be asked for each call.
         self.checks_arguments = bool(self.leaf_arguments or self.argument_gradients)
+        #: The forms of the values of a run; None if only Python can run the graph (`direct.py`).
+        self.forms = direct.forms(self)
         for _, capture in self.arguments:
             capture.tensor = None
 
-    def planned(self, graph, exceptions, has_inputs=True):
-        """Returns the plan of a graph of this trace. With `has_inputs`, its first inputs are those of the trace."""
-        return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if has_inputs else [])
+    def planned(self, graph, exceptions, strides=None):
+        """Returns the plan of a graph of this trace. `strides` are those of its inputs. None if its first inputs are those of the
+        trace."""
+        return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if strides is None else strides)
+
+    @property
+    def compiles_late(self):
+        """Whether a graph may be compiled when it first runs. Otherwise, the call that traces it compiles it."""
+        return self._compiler is LIBTORCH
 
     def gradient(self, kind, needed):
         """Returns the cached result of `kind(self, needed)`, which builds gradient graphs. `needed` contains a boolean for
@@ -388,16 +390,12 @@ class Trace:
         operands = self.operands[: len(self.operands) - len(self.uses)]
         return graphs.graph(self.staging, operands, [None] * len(operands), batches_loops=batches_loops)[0]
 
-    @property
-    def has_guards(self):
-        """Whether the trace depends on Python state besides its arguments."""
-        gradients = self.gradient_guards or self.placed_gradients
-        return bool(self.changed_while_paused or gradients or self.hooks or not self.guards.is_empty)
-
     def broken(self):
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
         if self.is_spent:
             return True, []
+        if self.state_guards.hold():
+            return False, []
         if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
         if self.hooks and any(hook.is_changed() for hook in self.hooks):
@@ -416,10 +414,7 @@ class Trace:
 
     def inputs(self, leaves):
         """Returns the inputs of the graph. Raises an error if an input that the graph writes to shares memory with another."""
-        tensors = [capture.current_value() if index is None else leaves[index] for index, capture in self.sources]
-        if self.gradient_inputs:
-            for index, argument in self.gradient_inputs.items():
-                tensors[index] = leaves[argument].grad
+        tensors = self.state_guards.inputs_of(leaves)
         if self.writes:
             in_place = [capture for capture in self.writes if capture not in self.assigned] if self.assigned else self.writes
             overlap.check(self.staging.name, self.span, self.captures, tensors, in_place)
@@ -519,57 +514,6 @@ def without_lasting_changes(is_trial, span):
     abandoned, so it also restores the random number generators. `span` is the function that is traced."""
     with permanent.refused(is_trial), ambient.kept(is_trial, span):
         yield
-
-
-def _check_gradients(staging):
-    gradient = gradient_across(staging.record.entry)
-    if gradient is not None:
-        message = "this gradient continues in other iterations of the loop, or before it; a graph computes it in one iteration"
-        help = "detach the values that the loop carries, or compute the gradient after the loop"
-        raise StagingError(f"{message}\nhelp: {help}", gradient.span)
-
-
-def _check_draws(staging):
-    """Compares the random number generators at the end of a trace. If one has changed and the trace has regions, restarts
-    the trace."""
-    heap = staging.objects.heap
-    if heap.compare_all() and heap.clock > 1:
-        raise RandomStateChanged
-
-
-def _check_effects(staging):
-    """If the check of an assumption comes after an effect, restarts the trace without this assumption."""
-    late = checked_late(staging.record.entry, staging.path.made.keys(), staging.undone)
-    if late:
-        raise CheckAfterEffect({staging.path.made[message] for message in late})
-
-
-def _raise_caught(staging):
-    """Raises the first error or signal of the trace that the user's code has caught. Python would not have raised it."""
-    if staging.raised:
-        raise staging.raised[0]
-
-
-def _restore(staging, before):
-    """Undoes the changes of a trace to Python state."""
-    heap = staging.objects.heap
-    heap.compare_all()  # a trace that ended early has not compared all entries
-    for place, state in staging.objects.changed_outside(before).items():
-        staging.objects.restore(place, state)
-    heap.sync()
-
-
-def _unrepeatable(staging, contents):
-    """Returns the message for an object that a run cannot change as the trace did; None if runs can change all of them."""
-    for place in contents:
-        tensors = [*(capture.tensor for capture in staging.captures.values()), *staging.constants]
-        tensors = [tensor for tensor in tensors if isinstance(tensor, torch.Tensor)]
-        if share_memory(place.kind, place.object, tensors):
-            return f"this changes {place}, which shares memory with a tensor; make the tensor with `torch.tensor`"
-        if staging.objects.is_unrestorable(place):
-            message = f"this changes {place} from outside the function, which cannot be repeated in each run"
-            return f"{message}; take the value outside and pass it as an argument"
-    return None
 
 
 def stage(staging, python_function, args, kwargs, optimizers=()):
