@@ -118,6 +118,16 @@ const STORING_FUNCTIONS: [&str; 9] = [
 /// argument holds the argument if it is a function, because the call may be a decorator.
 const HOLD_ARGUMENTS: [&str; 6] =
     ["builtins.", "functools.", "itertools.", "collections.", "copy.", "dataclasses."];
+/// Functions that list the elements of a container and call none of them. Others may hand them to the code that calls
+/// them: `for transform, state in zip(transforms, states)`.
+const LIST_ELEMENTS: [&str; 6] = [
+    "builtins.frozenset",
+    "builtins.len",
+    "builtins.list",
+    "builtins.set",
+    "builtins.sorted",
+    "builtins.tuple",
+];
 /// Modules whose functions return results that hold none of their arguments.
 const HOLD_NOTHING: [&str; 9] = [
     "numpy.",
@@ -287,8 +297,8 @@ impl Solver<'_> {
             {
                 HeldArguments::Nothing
             }
-            () if keeps => HeldArguments::Uncalled,
-            () if carries => HeldArguments::All,
+            () if LIST_ELEMENTS.contains(&name) => HeldArguments::Uncalled,
+            () if keeps || carries => HeldArguments::All,
             () if call.positional.len() == 1 => HeldArguments::Functions,
             () => HeldArguments::Nothing,
         };
