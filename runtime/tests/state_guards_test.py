@@ -145,6 +145,18 @@ def test_slots():
     same(staged, torch.ones(4))
 
 
+def test_the_sign_of_zero():
+    owner = Owner()
+
+    def program(x):
+        return x / owner.scale
+
+    staged = ag.function(program)
+    for scale in (0.0, 0.0, 0.0, -0.0, 0.0, -0.0):
+        owner.scale = scale
+        assert torch.equal(staged(torch.ones(4)), program(torch.ones(4)))
+
+
 def test_variables_of_an_enclosing_function():
     value, scale = torch.ones(4), 2
 

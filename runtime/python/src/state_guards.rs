@@ -330,13 +330,16 @@ impl Extent {
     }
 }
 
-/// Returns whether both are the same object, or equal numbers or strings of the same class.
+/// Returns whether both are the same object, or equal numbers or strings of the same class. `0.0` and `-0.0` differ.
 fn is_equal(now: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> PyResult<bool> {
     if now.is(expected) {
         return Ok(true);
     }
+    if let Ok(expected) = expected.downcast_exact::<PyFloat>() {
+        let bits = expected.value().to_bits();
+        return Ok(now.downcast_exact::<PyFloat>().is_ok_and(|now| now.value().to_bits() == bits));
+    }
     let is_plain = expected.is_exact_instance_of::<PyInt>()
-        || expected.is_exact_instance_of::<PyFloat>()
         || expected.is_exact_instance_of::<PyString>()
         || expected.is_exact_instance_of::<PyBytes>()
         || expected.is_exact_instance_of::<PyBool>();

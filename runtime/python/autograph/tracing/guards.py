@@ -328,4 +328,7 @@ def equal(a, b):
         return True
     if isinstance(a, Snapshot):
         return isinstance(b, Snapshot) and a.same(b)
-    return type(a) is type(b) and isinstance(a, _PLAIN) and (a == b or a != a and b != b)
+    if type(a) is not type(b) or not isinstance(a, _PLAIN):
+        return False
+    # `1 / x` distinguishes `0.0` and `-0.0`, which are equal.
+    return a == b and (a != 0 or repr(a) == repr(b)) or a != a and b != b
