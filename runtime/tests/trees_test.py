@@ -158,6 +158,7 @@ def test_named_tuple():
             return table[word]
         return torch.tanh(torch.cat([unpacked(left, table, weight), unpacked(right, table, weight)]) @ weight)
 
+    torch.manual_seed(0)
     table, weight = torch.randn(5, 4, requires_grad=True), torch.randn(8, 4, requires_grad=True)
     for function in (fields, unpacked):
         assert_one_graph(function, word, table, weight, also=[table, weight])
