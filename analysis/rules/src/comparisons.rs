@@ -2,13 +2,9 @@
 //! value up by its hash.
 
 use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
-use ag_db::{Db, Document};
 use ag_index::facts::{Alternative, Fact};
-use ag_index::index::file_index;
-use ag_syntax::functions::FunctionPath;
 use ag_syntax::qname::QName;
 
 /// Returns the value for which a method searches a list or tuple, with the name of the method: `x` in
@@ -46,49 +42,34 @@ pub(crate) fn key(call: &ast::ExprCall) -> Option<&Expr> {
     Some(&key.as_lambda_expr()?.body)
 }
 
-/// Returns the dictionary of Tensors by whose values `max`, `min` and `sorted` compare its keys: `scores` in
-/// `max(scores, key=scores.get)`.
-pub(crate) fn compared_values<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
+/// Returns the dictionary of Tensors whose values `max`, `min` or `sorted` compares, with the name of the function: `scores`
+/// in `max(scores, key=scores.get)`.
+pub(crate) fn compared_values<'a>(
+    ctx: &FunctionContext<'a>,
+    call: &'a ast::ExprCall,
+) -> Option<(&'a str, &'a Expr)> {
+    let function = ctx.builtin(&call.func).filter(|name| matches!(*name, "max" | "min" | "sorted"))?;
     let method = call.arguments.find_keyword("key")?.value.as_attribute_expr()?;
     let looks_up = matches!(method.attr.as_str(), "get" | "__getitem__");
     let holds_tensors = matches!(
         ctx.fact(&method.value).alternatives.as_slice(),
         [Alternative::Container { staged: true, .. }]
     );
-    (looks_up && holds_tensors && is_dict(ctx.fact(&method.value))).then_some(&*method.value)
+    (looks_up && holds_tensors && is_dict(ctx.fact(&method.value))).then_some((function, &*method.value))
 }
 
-/// Returns the argument that the cache of a function must hash, with the function's name: `grid` in `basis(3, grid)` for
-/// `@lru_cache` on `basis`.
+/// Returns the Tensor that the cache of a function must hash: `grid` in `basis(3, grid)` for `@lru_cache` on `basis`.
 pub(crate) fn hashed_by_cache<'a>(
     ctx: &FunctionContext,
     call: &'a ast::ExprCall,
     is_tensor: &dyn Fn(&Expr) -> bool,
-) -> Option<(String, &'a Expr)> {
-    let value = call.arguments.iter_source_order().map(|it| it.value()).find(|value| is_tensor(value))?;
-    let site = ctx.types.calls.iter().find(|site| site.location.range == call.range() && !site.implicit)?;
-    let [target] = site.targets.as_slice() else { return None };
-    let is_cached = cached_functions(ctx.db, target.document).contains(&target.path);
-    is_cached.then(|| (target.path.name().to_owned(), value))
-}
-
-/// Returns the functions of a file with the decorator `functools.cache` or `functools.lru_cache`. The query compares by
-/// value, so edits elsewhere in the file do not change it.
-#[salsa::tracked(returns(ref))]
-fn cached_functions(db: &dyn Db, document: Document) -> Vec<FunctionPath> {
-    let index = file_index(db, document);
-    let caches = |name: &str| {
-        let of_functools = || match index.imports.get(name) {
-            Some(imported) => imported.starts_with("functools."),
-            None => index.imports.uses("functools"),
-        };
-        matches!(name, "cache" | "lru_cache") && of_functools()
-    };
-    let functions = index.definitions.functions.iter_enumerated().filter(|(function, _)| {
-        let signature = index.signatures.get(*function);
-        signature.is_some_and(|signature| signature.decorators.iter().any(|name| caches(name)))
-    });
-    functions.map(|(_, entry)| entry.path.clone()).collect()
+) -> Option<&'a Expr> {
+    let is_cached = matches!(
+        ctx.fact(&call.func).alternatives.as_slice(),
+        [Alternative::Instance { class, .. }] if class == "_lru_cache_wrapper"
+    );
+    let mut values = call.arguments.iter_source_order().map(|argument| argument.value());
+    values.find(|value| is_cached && is_tensor(value))
 }
 
 /// Returns whether a value is certainly a list or tuple of Python values. In a list of Tensors, Python first compares

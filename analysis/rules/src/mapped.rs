@@ -1,4 +1,5 @@
-//! Determines whether a value depends on a mapped argument of `jax.vmap` or `torch.vmap`, directly or through calls:
+//! Determines whether a value depends on a mapped argument of `jax.vmap` or `torch.vmap`, or on an argument that `jax.grad`
+//! differentiates, directly or through calls:
 //!
 //! ```python
 //! def norm(v):

@@ -88,6 +88,17 @@ pub fn sequence(value: &Expr) -> Option<&[Expr]> {
     }
 }
 
+/// Returns the values that `text % values` formats, if the text is a literal: `name` and `loss` in
+/// `"%s: %.3f" % (name, loss)`.
+pub fn formatted_values(operation: &ast::ExprBinOp) -> Option<&[Expr]> {
+    let is_format = operation.op == Operator::Mod && operation.left.is_string_literal_expr();
+    let values = match &*operation.right {
+        Expr::Tuple(tuple) => tuple.elts.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    is_format.then_some(values)
+}
+
 /// Returns the value of a literal such as `2`.
 pub fn natural(literal: &Expr) -> Option<u64> {
     literal.as_number_literal_expr()?.value.as_int()?.as_u64()

@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use super::unconverted::{failure, may_be_flag};
 use crate::FunctionContext;
+use crate::comparisons;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
 use crate::tracing;
@@ -13,7 +14,7 @@ use ag_db::diagnostic::Severity;
 use ag_index::assumptions::Source;
 use ag_index::assumptions::Unconverted;
 use ag_index::dialect::Dialect;
-use ag_index::facts::{Alternative, Binding, TensorKind};
+use ag_index::facts::{Binding, TensorKind};
 use ag_staging::construct::ConstructNode;
 use ag_staging::keras;
 use ag_syntax::expressions;
@@ -232,19 +233,8 @@ fn help(reason: Unconverted) -> &'static str {
 fn cached_calls(ctx: &FunctionContext) {
     for expression in expressions::of_function(ctx.def()) {
         let Expr::Call(call) = expression else { continue };
-        let is_cached = matches!(
-            ctx.fact(&call.func).alternatives.as_slice(),
-            [Alternative::Instance { class, .. }] if class == "_lru_cache_wrapper"
-        );
-        if !is_cached {
-            continue;
-        }
-        let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-        let Some(tensor) =
-            call.arguments.args.iter().chain(keywords).find(|argument| ctx.fact(argument).is_tensor())
-        else {
-            continue;
-        };
+        let is_tensor = |argument: &Expr| ctx.fact(argument).is_tensor();
+        let Some(tensor) = comparisons::hashed_by_cache(ctx, call, &is_tensor) else { continue };
         ctx.report(
             &UNCONVERTED_CODE,
             call.range(),

@@ -81,6 +81,19 @@ fn check(ctx: &FunctionContext) {
             .emit();
     }
     for expression in ctx.expressions() {
+        if let Some((function, values)) =
+            expression.as_call_expr().and_then(|call| comparisons::compared_values(ctx, call))
+        {
+            let message = format!(
+                "`{function}` compares the values of `{}` in Python, but they are traced and have no values yet",
+                snippet(ctx, values)
+            );
+            ctx.report(&JAX_BRANCH, expression, message)
+                .severity(bool_severity(ctx, values))
+                .why(ctx.why(values))
+                .help("stack the values, and use `jnp.argmax`, `jnp.argmin` or `jnp.argsort`")
+                .emit();
+        }
         if let Some((what, value)) = implicit_conversion(ctx, expression) {
             ctx.report(
                 &JAX_BRANCH,
@@ -203,11 +216,6 @@ fn implicit_conversion<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> O
         }
         Expr::Call(call) => {
             let name = ctx.builtin(&call.func)?;
-            if matches!(name, "max" | "min" | "sorted")
-                && let Some(values) = comparisons::compared_values(ctx, call)
-            {
-                return Some((format!("`{name}` compares the values of the dictionary and"), values));
-            }
             let arguments = &call.arguments.args;
             let value = match (name, &**arguments) {
                 ("bool", [value]) if tracing::is_tensor(ctx, value) => value,

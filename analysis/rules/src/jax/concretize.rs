@@ -10,7 +10,7 @@ use super::{snippet, value_severity};
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Fact};
-use ag_syntax::expressions::sequence;
+use ag_syntax::expressions::formatted_values;
 
 declare_rule! {
     /// ## What it does
@@ -196,8 +196,9 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             (None, None) => of_method(ctx, call),
         }
         .or_else(|| {
-            let (function, value) = comparisons::hashed_by_cache(ctx, call, &|value| is_tensor(ctx, value))?;
-            Some((format!("the hash in the cache of `{function}`"), value, "do not cache the function"))
+            let value = comparisons::hashed_by_cache(ctx, call, &|value| is_tensor(ctx, value))?;
+            let what = format!("the cache of `{}`", ctx.text(&*call.func));
+            Some((what, value, "do not cache the function: tracers have no hash"))
         }),
         Expr::Attribute(attribute) if attribute.ctx.is_load() => {
             let name = attribute.attr.as_str();
@@ -240,8 +241,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         }
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         // `"%.3f" % x`, `"%s: %d" % (name, n)`
-        Expr::BinOp(operation) if operation.op == Operator::Mod => {
-            let values = sequence(&operation.right).unwrap_or(std::slice::from_ref(&operation.right));
+        Expr::BinOp(operation) if let Some(values) = formatted_values(operation) => {
             let value = formatted_as_number(&operation.left, values).find(|value| is_tensor(ctx, value))?;
             Some((FORMAT.to_owned(), value, PRINT))
         }

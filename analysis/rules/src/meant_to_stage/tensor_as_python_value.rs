@@ -255,13 +255,6 @@ impl<'a> Checker<'_, 'a> {
             self.report(tensor, call.range(), &what, "a Tensor", "`tf.math.top_k`");
             return;
         }
-        if let Some((function, tensor)) =
-            comparisons::hashed_by_cache(ctx, call, &|value| self.is_tensor(value))
-        {
-            let what = format!("an argument of the cached function `{function}`");
-            self.report(tensor, call.range(), &what, "a Tensor", "a function without a cache");
-            return;
-        }
         let Some((name, (how, instead))) =
             ctx.builtin(&call.func).and_then(|name| Some((name, builtin_use(name)?)))
         else {
@@ -278,10 +271,7 @@ impl<'a> Checker<'_, 'a> {
             self.report(key, call.range(), &what, "a Tensor", "`tf.argmax`, `tf.argmin` or `tf.argsort`");
             return;
         }
-        if matches!(how, Use::Compares | Use::Sorts)
-            && let Some(values) = comparisons::compared_values(ctx, call)
-        {
-            let what = format!("the dictionary by whose values `{name}` compares");
+        if let Some((_, values)) = comparisons::compared_values(ctx, call) {
             self.report(values, call.range(), &what, "a dictionary of Tensors", "`tf.argmax` or `tf.argmin`");
             return;
         }

@@ -319,11 +319,14 @@ fn of_names(
 
 /// Returns the variable of a loop over numbers; `None` if the loop certainly has fewer than `MANY_TRACES` iterations.
 fn number_variable(node: &ast::StmtFor) -> Option<&str> {
+    if !may_be_long(node) {
+        return None;
+    }
     match node.iter.as_ref() {
         Expr::Call(call) => {
             let callee = call.func.as_name_expr()?.id.as_str();
             match (callee, node.target.as_ref()) {
-                ("range", Expr::Name(target)) if !is_short(call) => Some(target.id.as_str()),
+                ("range", Expr::Name(target)) => Some(target.id.as_str()),
                 ("enumerate", Expr::Tuple(targets)) => {
                     targets.elts.first()?.as_name_expr().map(|target| target.id.as_str())
                 }
@@ -331,25 +334,18 @@ fn number_variable(node: &ast::StmtFor) -> Option<&str> {
             }
         }
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-            let are_numbers = elts.len() >= MANY_TRACES && elts.iter().all(Expr::is_number_literal_expr);
+            let are_numbers = elts.iter().all(Expr::is_number_literal_expr);
             node.target.as_name_expr().filter(|_| are_numbers).map(|target| target.id.as_str())
         }
         _ => None,
     }
 }
 
-/// Returns whether a call such as `range(3)` gives fewer than `MANY_TRACES` numbers.
-fn is_short(call: &ast::ExprCall) -> bool {
-    matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
-}
-
 /// Returns whether a loop may have at least `MANY_TRACES` iterations, as far as its iterable shows.
-pub(super) fn is_long(loop_statement: &Stmt) -> bool {
-    let Stmt::For(node) = loop_statement else { return true };
+pub(super) fn may_be_long(node: &ast::StmtFor) -> bool {
     match &*node.iter {
-        Expr::Call(call) => {
-            let is_range = call.func.as_name_expr().is_some_and(|name| name.id == "range");
-            !(is_range && is_short(call))
+        Expr::Call(call) if call.func.as_name_expr().is_some_and(|name| name.id == "range") => {
+            !matches!(&*call.arguments.args, [stop] if natural(stop).is_some_and(|stop| stop < MANY_TRACES as u64))
         }
         Expr::List(ast::ExprList { elts, .. }) | Expr::Tuple(ast::ExprTuple { elts, .. }) => {
             elts.len() >= MANY_TRACES

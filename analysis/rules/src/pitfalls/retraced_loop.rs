@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::number_attributes::NumberAttributes;
-use super::python_numbers::{Numbers, is_long};
+use super::python_numbers::{Numbers, may_be_long};
 use super::staged_names::StagedNames;
 use crate::FileContext;
 use crate::declare::declare_rule;
@@ -137,7 +137,7 @@ impl<'a> SourceOrderVisitor<'a> for Loops<'_, 'a> {
                 });
                 let before = numbers.enter(statement);
                 let outer = self.in_long_loop;
-                self.in_long_loop |= is_long(statement);
+                self.in_long_loop |= statement.as_for_stmt().is_none_or(may_be_long);
                 source_order::walk_stmt(self, statement);
                 self.in_long_loop = outer;
                 self.numbers.iter_mut().for_each(|numbers| numbers.leave(before));

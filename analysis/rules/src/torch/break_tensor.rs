@@ -12,6 +12,7 @@ use super::{break_severity, compiles, handles_tracing, is_assumed};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::facts::Alternative;
+use ag_syntax::expressions::formatted_values;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -147,14 +148,9 @@ fn check(ctx: &FunctionContext) {
                 }
             }
             Expr::BinOp(operation)
-                if operation.op == Operator::Mod
-                    && operation.left.is_string_literal_expr()
+                if let Some(values) = formatted_values(operation)
                     && !is_message(ctx, expression) =>
             {
-                let values = match &*operation.right {
-                    Expr::Tuple(tuple) => tuple.elts.as_slice(),
-                    value => std::slice::from_ref(value),
-                };
                 if let Some(value) = values.iter().find(|value| is_tensor(ctx, value)) {
                     report(ctx, operation.range(), "a Tensor formatted with `%`", value, OUTSIDE);
                 }

@@ -19,6 +19,7 @@ use super::super::tracing::is_tensor;
 use ag_index::facts::Alternative;
 use ag_index::index::FunctionId;
 use ag_staging::host_numbers::HostNumbers;
+use ag_syntax::expressions::formatted_values;
 
 /// The maximum number of calls and returns that are followed.
 const MAX_CALLS: usize = 3;
@@ -122,14 +123,9 @@ pub(super) fn uses<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'static str
             Some(("a lookup", index))
         }
         Expr::BinOp(operation)
-            if operation.op == Operator::Mod
-                && operation.left.is_string_literal_expr()
+            if let Some(values) = formatted_values(operation)
                 && !is_message(ctx, expression) =>
         {
-            let values = match &*operation.right {
-                Expr::Tuple(tuple) => tuple.elts.as_slice(),
-                value => std::slice::from_ref(value),
-            };
             Some(("`%`", values.iter().find_map(|value| number(ctx, value))?))
         }
         // `x[0, n]`
