@@ -11,6 +11,7 @@ mod model_calls;
 mod operands;
 mod plain;
 mod recent;
+mod replaceable;
 mod self_nesting;
 mod signature;
 pub(crate) mod walk;
@@ -77,6 +78,8 @@ pub struct FileIndex {
     pub self_nesting: Vec<TextRange>,
     /// The buffers of PyTorch modules that are Tensors (`index/buffers.rs`), each with its class.
     pub buffers: Vec<(ClassIndex, Name)>,
+    /// The classes to which a decorator of flax or chex adds a method `replace`, which returns a changed copy.
+    pub replaceable: Vec<ClassIndex>,
     /// The lambdas that are arguments of calls, or that have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -238,6 +241,7 @@ impl FileIndex {
         self.operands.shrink_to_fit();
         self.self_nesting.shrink_to_fit();
         self.buffers.shrink_to_fit();
+        self.replaceable.shrink_to_fit();
         self.identity_decorators.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();

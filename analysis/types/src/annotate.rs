@@ -117,7 +117,9 @@ pub(crate) fn annotated_source(
             _ => writer.callable(text, index, class, assumptions),
         }
     }
-    writer.buffers(index, &|class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class)));
+    let has_class = |class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class));
+    writer.buffers(index, &has_class);
+    writer.replace_methods(index, &has_class);
     writer.probes(index, methods);
     for lambda in &index.lambdas {
         let outermost = lambda.scope.function().map(|function| index.outermost(function));
@@ -250,6 +252,25 @@ impl Writer<'_> {
             let declarations: String =
                 names.iter().map(|name| format!("self.{name}: \"{tensor}\";")).collect();
             let method = format!("\n{}def ag_buffers_(self): {declarations}", class.indentation);
+            self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Inserts the methods `replace` that decorators add:
+    ///
+    /// ```python
+    /// @flax.struct.dataclass
+    /// class State:
+    ///     step: int
+    ///     def replace(self, **ag_kwargs) -> "ag_m0.Self": ...
+    /// ```
+    fn replace_methods(&mut self, index: &FileIndex, has_class: &dyn Fn(ClassIndex) -> bool) {
+        for position in index.replaceable.iter().copied().filter(|position| has_class(*position)) {
+            let Some(class) = index.definitions.classes.get(position) else { continue };
+            let Some(own) = self.name("typing", "Self").filter(|_| !class.indentation.is_empty()) else {
+                continue;
+            };
+            let method = format!("\n{}def replace(self, **ag_kwargs) -> \"{own}\": ...", class.indentation);
             self.insert(class.range.end(), method);
         }
     }

@@ -1,11 +1,12 @@
 //! Collective operations over an axis that is not bound: `lax.pmean(x, "batch")` without `axis_name="batch"`.
 
 use ruff_python_ast::{self as ast, Expr};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashSet;
 
 use super::evaluate::Evaluator;
-use super::function::Function;
-use super::transformed;
+use super::{kinds, transformed};
+use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
 
 /// The collective operations, each with the position of its argument for the axis name.
@@ -21,8 +22,17 @@ const COLLECTIVE: &[(&str, usize)] = &[
     ("psum_scatter", 1),
 ];
 
-/// Returns the collective operations in functions that the file maps without an axis name, each with a message. An axis
-/// name that occurs elsewhere in the file is skipped, because it may be bound there.
+/// A collective operation over an axis whose name is known.
+struct Collective<'a> {
+    call: &'a ast::ExprCall,
+    /// The name of the operation without `jax.lax.`
+    function: String,
+    /// The literal that names the axis.
+    axis: &'a ast::ExprStringLiteral,
+}
+
+/// Returns the collective operations that only functions call that the file maps without this axis name, each with a
+/// message. An axis name that occurs elsewhere in the file is skipped, because it may be bound there.
 pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCall, String)> {
     let (ctx, program) = (evaluator.ctx, evaluator.program);
     let mut collectives = Vec::new();
@@ -30,38 +40,119 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
         let Some(name) = ctx.resolve(&site.node.func) else { continue };
         let function = name.strip_prefix("jax.lax.").unwrap_or_default();
         let Some((_, position)) = COLLECTIVE.iter().find(|(known, _)| *known == function) else { continue };
-        if let Some(Expr::StringLiteral(axis)) = argument(site.node, *position, "axis_name") {
-            collectives.push((site.node, axis.value.to_str(), function.to_owned()));
+        let axis = argument(site.node, *position, "axis_name");
+        if let Some(axis) = axis.and_then(|axis| passed_name(program, site.scope, axis)) {
+            collectives.push(Collective { call: site.node, function: function.to_owned(), axis });
         }
     }
     if collectives.is_empty() {
         return Vec::new();
     }
-    let mut mapped: Vec<_> = transformed::all(ctx, program)
-        .into_iter()
-        .filter(|it| matches!(it.name.as_str(), "vmap" | "pmap") && it.keyword("axis_name").is_none())
-        .filter_map(|it| evaluator.function(it.scope, it.function()?))
-        .map(Function::range)
-        .collect();
-    let is_mapping = |decorator: &ast::Decorator| {
-        ctx.resolve(&decorator.expression)
-            .is_some_and(|name| matches!(name.as_str(), "jax.vmap" | "jax.pmap"))
-    };
-    let decorated =
-        program.functions.iter().filter(|(def, _)| def.decorator_list.last().is_some_and(is_mapping));
-    mapped.extend(decorated.map(|(def, _)| def.range()));
-    let written = |axis: &str| {
+    let mapped = mapped(evaluator);
+    let is_unbound = |collective: &&Collective| {
+        let axis = collective.axis.value.to_str();
         let quoted = [format!("\"{axis}\""), format!("'{axis}'")];
-        quoted.iter().map(|text| ctx.text.matches(text.as_str()).count()).sum::<usize>()
+        let written: usize = quoted.iter().map(|text| ctx.text.matches(text.as_str()).count()).sum();
+        let uses: FxHashSet<_> = collectives
+            .iter()
+            .map(|other| other.axis)
+            .filter(|other| other.value.to_str() == axis)
+            .map(Ranged::range)
+            .collect();
+        let runs = |(range, name): &(TextRange, Option<&str>)| {
+            *name != Some(axis)
+                && reached(program, *range).iter().any(|it| it.contains_range(collective.call.range()))
+        };
+        written == uses.len() && mapped.iter().any(runs)
     };
-    let uses = |axis: &str| collectives.iter().filter(|(_, other, _)| *other == axis).count();
     collectives
         .iter()
-        .filter(|(call, axis, _)| {
-            mapped.iter().any(|range| range.contains_range(call.range())) && written(axis) == uses(axis)
-        })
-        .map(|(call, axis, function)| {
+        .filter(is_unbound)
+        .map(|Collective { call, function, axis }| {
+            let axis = axis.value.to_str();
             (*call, format!("`lax.{function}` uses the axis `{axis}`, which no transformation defines"))
         })
         .collect()
+}
+
+/// Returns the axis name that an argument gives: a string, or a parameter for which all calls pass the same string.
+fn passed_name<'a>(
+    program: &Program<'a>,
+    scope: ScopeId,
+    axis: &'a Expr,
+) -> Option<&'a ast::ExprStringLiteral> {
+    match axis {
+        Expr::StringLiteral(literal) => Some(literal),
+        Expr::Name(_) => {
+            let parameter = kinds::Parameter::of(program, scope, axis)?;
+            let passed = |value: &'a Expr, _| value.as_string_literal_expr().map(SameName);
+            kinds::in_all_calls(program, &parameter, &passed).map(|SameName(literal)| literal)
+        }
+        _ => None,
+    }
+}
+
+/// A string literal that equals others with the same text.
+struct SameName<'a>(&'a ast::ExprStringLiteral);
+
+impl PartialEq for SameName<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.value == other.0.value
+    }
+}
+
+/// Returns the functions that the file maps, each with the name of the axis, if it has one. Functions that are mapped
+/// over an axis whose name is unknown are left out.
+fn mapped<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(TextRange, Option<&'a str>)> {
+    let (ctx, program) = (evaluator.ctx, evaluator.program);
+    let name_of = |scope: ScopeId, axis: Option<&'a Expr>| match axis {
+        None => Some(None),
+        Some(axis) => match program.value(scope, axis).0 {
+            Bound::Value(Expr::StringLiteral(literal)) => Some(Some(literal.value.to_str())),
+            _ => None,
+        },
+    };
+    let mut mapped: Vec<_> = transformed::all(ctx, program)
+        .into_iter()
+        .filter(|it| matches!(it.name.as_str(), "vmap" | "pmap"))
+        .filter_map(|it| {
+            let function = evaluator.function(it.scope, it.function()?)?;
+            Some((function.range(), name_of(it.scope, it.keyword("axis_name"))?))
+        })
+        .collect();
+    let is_mapping = |function: &Expr| {
+        ctx.resolve(function).is_some_and(|name| matches!(name.as_str(), "jax.vmap" | "jax.pmap"))
+    };
+    for (def, scope) in &program.functions {
+        let Some(decorator) = def.decorator_list.last() else { continue };
+        let axis = match &decorator.expression {
+            Expr::Call(call)
+                if ctx.resolve(&call.func).is_some_and(|name| name == "functools.partial")
+                    && call.arguments.args.first().is_some_and(is_mapping) =>
+            {
+                call.arguments.find_keyword("axis_name").map(|keyword| &keyword.value)
+            }
+            function if is_mapping(function) => None,
+            _ => continue,
+        };
+        mapped.extend(name_of(*scope, axis).map(|name| (def.range(), name)));
+    }
+    mapped
+}
+
+/// Returns a function and the functions of the file that it calls, directly or through others.
+fn reached(program: &Program, function: TextRange) -> Vec<TextRange> {
+    let mut reached = vec![function];
+    let mut next = 0;
+    while let Some(&caller) = reached.get(next) {
+        next += 1;
+        for site in program.calls.iter().filter(|site| caller.contains_range(site.node.range())) {
+            if let (Bound::Function(def), _) = program.value(site.scope, &site.node.func)
+                && !reached.iter().any(|known| known.contains_range(def.range()))
+            {
+                reached.push(def.range());
+            }
+        }
+    }
+    reached
 }

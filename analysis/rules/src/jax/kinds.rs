@@ -158,7 +158,7 @@ fn of_element<'a>(
 }
 
 /// A parameter of a function of the file.
-struct Parameter<'a> {
+pub(super) struct Parameter<'a> {
     node: ast::AnyParameterRef<'a>,
     position: usize,
     /// The range of the function's definition.
@@ -169,7 +169,7 @@ struct Parameter<'a> {
 
 impl<'a> Parameter<'a> {
     /// Returns the parameter to which a name refers.
-    fn of(program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> Option<Self> {
+    pub(super) fn of(program: &Program<'a>, scope: ScopeId, value: &'a Expr) -> Option<Self> {
         let name = value.as_name_expr()?;
         let (binding, owner) = program.binding(scope, &name.id, name.range.start())?;
         let function = program.range(owner);
@@ -180,18 +180,18 @@ impl<'a> Parameter<'a> {
     }
 }
 
-/// Returns the kind that `of` gives for the argument for a parameter, if it is the same in all calls of the file.
-fn in_all_calls<'a>(
+/// Returns what `of` gives for the argument for a parameter, if it is the same in all calls of the file.
+pub(super) fn in_all_calls<'a, T: PartialEq>(
     program: &Program<'a>,
     parameter: &Parameter<'a>,
-    of: &dyn Fn(&'a Expr, ScopeId) -> Option<Kind>,
-) -> Option<Kind> {
+    of: &dyn Fn(&'a Expr, ScopeId) -> Option<T>,
+) -> Option<T> {
     let mut kinds = program.calls_of(parameter.function).map(|site| {
         let passed = argument(site.node, parameter.position, parameter.node.name())?;
         of(passed, site.scope)
     });
     let first = kinds.next()??;
-    kinds.all(|kind| kind.as_ref() == Some(&first)).then_some(first)
+    kinds.all(|kind| kind.is_some_and(|kind| kind == first)).then_some(first)
 }
 
 /// Returns the kind of a parameter: that of its default, if this is a string or an object, as in
@@ -264,7 +264,16 @@ fn of_call<'a>(
     }
     let name = call.func.as_name_expr()?;
     match program.lookup(scope, &name.id, name.range.start()) {
-        Some((Bound::Class(class), _)) => of_instance(ctx, class),
+        Some((Bound::Class(class), _)) => {
+            let kind = of_instance(ctx, class)?;
+            let unhashable = unhashable_field(ctx, program, scope, class, call, depth);
+            Some(match unhashable.filter(|_| kind.hashable) {
+                Some((field, value)) => {
+                    Kind { noun: format!("{} with {value} in `{field}`", kind.noun), hashable: false, ..kind }
+                }
+                None => kind,
+            })
+        }
         Some((Bound::Function(def), _)) => of_result(ctx, program, def, depth),
         Some(_) => None,
         None => match name.id.as_str() {
@@ -428,4 +437,66 @@ fn of_instance(ctx: &FileContext, class: &ast::StmtClassDef) -> Option<Kind> {
     let hashable = kind.is_hashable(defines);
     let traceable = ctx.text.contains("register_") || defines("__array__");
     Some(Kind { noun: format!("an instance of `{}`", class.name), traceable, hashable })
+}
+
+/// Returns a field of a new object that has no hash, and the kind of its value. The generated `__hash__` of a frozen
+/// dataclass hashes all fields:
+///
+/// ```python
+/// @dataclass(frozen=True)
+/// class Config:
+///     scales: list = field(default_factory=list)
+/// ```
+fn unhashable_field<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    class: &'a ast::StmtClassDef,
+    call: &'a ast::ExprCall,
+    depth: usize,
+) -> Option<(&'a str, String)> {
+    let defines_hash = class
+        .body
+        .iter()
+        .filter_map(Stmt::as_function_def_stmt)
+        .any(|method| method.name.as_str() == "__hash__");
+    let kind = ClassKind::of(class, |decorator| ctx.resolve(decorator)).filter(|_| !defines_hash)?;
+    if !matches!(kind, ClassKind::Dataclass { eq: true, .. })
+        || call.arguments.args.iter().any(Expr::is_starred_expr)
+        || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+    {
+        return None;
+    }
+    let fields = class.body.iter().filter_map(Stmt::as_ann_assign_stmt).filter_map(|field| {
+        let is_class_variable = match &*field.annotation {
+            Expr::Subscript(generic) => ctx.resolve(&generic.value),
+            other => ctx.resolve(other),
+        };
+        let is_class_variable = is_class_variable
+            .is_some_and(|name| matches!(name.as_str(), "typing.ClassVar" | "dataclasses.InitVar"));
+        (!is_class_variable).then_some((field.target.as_name_expr()?.id.as_str(), field.value.as_deref()))
+    });
+    fields.enumerate().find_map(|(position, (name, default))| {
+        let maker = default
+            .and_then(Expr::as_call_expr)
+            .filter(|call| ctx.resolve(&call.func).is_some_and(|name| name == "dataclasses.field"));
+        let option =
+            |name| maker.and_then(|call| call.arguments.find_keyword(name)).map(|keyword| &keyword.value);
+        if ["init", "hash", "compare", "kw_only"].iter().any(|name| option(name).is_some()) {
+            return None;
+        }
+        let value = match argument(call, position, name) {
+            Some(passed) => of(ctx, program, scope, passed, depth + 1)?,
+            None => match option("default_factory")? {
+                Expr::Lambda(factory) => of(ctx, program, program.module(), &factory.body, depth + 1)?,
+                Expr::Name(factory) => match factory.id.as_str() {
+                    "list" | "set" => Kind::container(&format!("a {}", factory.id))?,
+                    "dict" => Kind::container("a dictionary")?,
+                    _ => return None,
+                },
+                _ => return None,
+            },
+        };
+        (!value.hashable).then_some((name, value.noun))
+    })
 }

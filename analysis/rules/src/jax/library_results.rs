@@ -110,7 +110,7 @@ impl<'a> Frame<'_, '_, 'a> {
                 | "bool_" | "complex64",
             ) => library_call.converted(function),
             ("jax.numpy", "arange") => library_call.arange(),
-            ("jax.numpy", "linspace") => Value::array(None, false, None),
+            ("jax.numpy", "linspace") => library_call.spaced(),
             (
                 "jax.numpy",
                 "exp" | "log" | "sin" | "cos" | "tan" | "tanh" | "sqrt" | "arctan" | "log1p" | "expm1"
@@ -378,6 +378,29 @@ impl<'a> LibraryCall<'_, '_, '_, 'a> {
             shape: length.map(|length| vec![length]),
             ..Leaf::default()
         })
+    }
+
+    /// `jnp.linspace(start, stop, num)`, with `num = 50`. Bounds that are arrays add dimensions.
+    fn spaced(&self) -> Value {
+        let is_number = |bound: Option<Value>| {
+            let Some(Value::Leaf(Leaf { dtype: Some((dtype, _)), shape: Some(shape), .. })) = bound else {
+                return false;
+            };
+            matches!(dtype, DType::Int32 | DType::Float32) && shape.is_empty()
+        };
+        let is_row = is_number(self.value(0, "start")) && is_number(self.value(1, "stop"));
+        let is_other = |keyword: &ast::Keyword| {
+            keyword.arg.as_ref().is_none_or(|name| !matches!(name.as_str(), "start" | "stop" | "num"))
+        };
+        let arguments = &self.call.arguments;
+        if !is_row || arguments.args.len() > 3 || arguments.keywords.iter().any(is_other) {
+            return Value::array(None, false, None);
+        }
+        let length = match self.argument(2, "num") {
+            Some(length) => self.frame.value(length, self.environment).size(),
+            None => Some(50),
+        };
+        Value::Leaf(Leaf { dtype: FLOAT, shape: length.map(|length| vec![length]), ..Leaf::default() })
     }
 
     /// Returns the result of a function such as `jnp.exp(x)`, whose dtype is floating-point or complex.

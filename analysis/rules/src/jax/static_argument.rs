@@ -150,7 +150,7 @@ const INSTANCE_HELP: &str = "make it a frozen dataclass, or define `__eq__` and 
 fn help(argument: &Argument) -> &'static str {
     match argument.kind.noun.as_str() {
         "an array" => "pass a Python number or a tuple, or do not make the argument static",
-        noun if noun.starts_with("an instance") => INSTANCE_HELP,
+        noun if noun.starts_with("an instance") && !noun.contains(" with ") => INSTANCE_HELP,
         _ => HELP,
     }
 }

@@ -7,7 +7,7 @@ use crate::FunctionContext;
 use crate::callers;
 use crate::comparisons;
 use crate::declare::declare_rule;
-use crate::pitfalls::object_state;
+use crate::pitfalls::{eager_reads, object_state};
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
@@ -24,6 +24,7 @@ declare_rule! {
     /// - an attribute of `self` from which the function also reads the value stored by an earlier call:
     ///   `self.level = 0.9 * self.level + 0.1 * x`, also in `call` of a Keras layer and in methods that traced code calls
     /// - an item of a dictionary in an attribute of `self` from which the function also reads
+    /// - an attribute of `self` that eager code of the file converts to a number or an array: `float(monitor.worst)`
     /// - a `global` or `nonlocal` name
     /// - an item appended to a list from outside the function, also in `train_step` of a Keras model
     ///
@@ -196,15 +197,21 @@ impl Stores<'_, '_> {
             Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 let is_part = self.is_part || self.helps;
-                self.is_own(&name) && self.reads_earlier(&name) && (!is_part || self.outlives_trace(place))
+                self.is_own(&name)
+                    && (self.reads_earlier(&name) && (!is_part || self.outlives_trace(place))
+                        || self.is_read_in_eager_code(place))
             }
             _ => false,
         };
         if is_stored {
+            let user = match self.reads_earlier(&name) || target.is_name_expr() {
+                true => "a later trace",
+                false => "eager code",
+            };
             ctx.report(
                 &LEAKED_TENSOR,
                 target.range(),
-                format!("`{name}` stores a symbolic Tensor of this graph, which a later trace cannot use"),
+                format!("`{name}` stores a symbolic Tensor of this graph, which {user} cannot use"),
             )
             .why(ctx.why(value))
             .help(HELP)
@@ -232,6 +239,8 @@ impl Stores<'_, '_> {
         };
         let is_stored = if self.helps {
             self.is_own(&name) && !self.sets(&name) && !self.is_used_by_staged_methods(&name)
+        } else if self.is_own(&name) && self.is_read_in_eager_code(&method.value) {
+            true
         } else if self.is_part {
             name.is_simple() && ctx.is_module_variable(name.root()) && self.is_left_in_module(&name)
         } else if name.is_simple() {
@@ -323,6 +332,29 @@ impl Stores<'_, '_> {
             .as_attribute_expr()
             .filter(|attribute| attribute.value.is_name_expr())
             .is_some_and(|attribute| object_state::outlives_trace(self.ctx, &attribute.attr))
+    }
+
+    /// Returns whether only a `tf.function` runs the code, and eager code of the file needs the value of an attribute
+    /// such as `self.worst`:
+    ///
+    /// ```python
+    /// def record(self, losses):
+    ///     self.worst = tf.reduce_max(losses)
+    ///
+    /// def report(monitor):
+    ///     return float(monitor.worst)
+    /// ```
+    fn is_read_in_eager_code(&self, place: &Expr) -> bool {
+        let ctx = self.ctx;
+        let is_function = |root| root == Some(RootKind::Function);
+        let is_traced = is_function(ctx.root())
+            || ctx.root().is_none()
+                && callers::from_root(ctx)
+                    .last()
+                    .is_some_and(|call| is_function(call.stage.and_then(|stage| stage.root)));
+        let attribute = place.as_attribute_expr().filter(|_| is_traced);
+        attribute.is_some_and(|attribute| eager_reads::is_converted(ctx, &attribute.attr))
+            && self.outlives_trace(place)
     }
 
     /// Returns whether the function reads a value that an earlier call stored.

@@ -8,6 +8,7 @@ pub(super) mod captured_global;
 pub(super) mod changed_argument;
 pub(super) mod changed_attribute;
 pub(super) mod consumed_iterator;
+mod eager_reads;
 mod every_trace;
 pub(super) mod function_in_loop;
 mod function_reads;

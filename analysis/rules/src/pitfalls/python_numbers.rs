@@ -151,7 +151,10 @@ impl<'c, 'a> Numbers<'c, 'a> {
                     _ => false,
                 };
                 let is_function = is_function || self.attributes.is_arithmetic(self.scope, &call.func);
-                is_function && !arguments.is_empty() && arguments.args.iter().chain(keywords).all(is_number)
+                always_returns_number(self.ctx, &call.func)
+                    || is_function
+                        && !arguments.is_empty()
+                        && arguments.args.iter().chain(keywords).all(is_number)
             }
             _ => false,
         }
@@ -279,6 +282,7 @@ pub(super) fn returns_arithmetic<'a>(
                     returns |= returns_arithmetic(ctx, &clause.body, names, is_number)?;
                 }
             }
+            Stmt::Import(_) | Stmt::ImportFrom(_) => {}
             _ if is_text(statement) => {}
             _ => return None,
         }
@@ -311,9 +315,20 @@ fn of_names(
                 Some(name) => matches!(name.id.as_str(), "float" | "int" | "round" | "abs" | "min" | "max"),
                 None => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("math.")),
             };
-            is_function && call.arguments.keywords.is_empty() && call.arguments.args.iter().all(inner)
+            always_returns_number(ctx, &call.func)
+                || is_function && call.arguments.keywords.is_empty() && call.arguments.args.iter().all(inner)
         }
         _ => false,
+    }
+}
+
+/// Returns whether a function returns a Python number for any argument: `len`, `math.cos`.
+fn always_returns_number(ctx: &FileContext, function: &Expr) -> bool {
+    match ctx.resolve(function) {
+        Some(name) => name
+            .strip_prefix("math.")
+            .is_some_and(|name| !matches!(name, "frexp" | "modf" | "prod" | "sumprod")),
+        None => function.as_name_expr().is_some_and(|name| name.id == "len"),
     }
 }
 
