@@ -17,21 +17,35 @@ const NOT_DRAWING: [&str; 5] = ["spawn", "seed", "getstate", "setstate", "bit_ge
 /// (`np.random.RandomState(0).normal()`).
 pub(super) fn draws_from_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
     let Some(method) = call.func.as_attribute_expr() else { return false };
-    let fact = ctx.fact(&method.value);
-    let is_generator = |alternative: &Alternative| match alternative {
-        Alternative::Instance { module: Some(module), class } => match module.as_str() {
-            "random" => class == "Random",
-            module => {
-                module.starts_with("numpy.random") && matches!(class.as_str(), "Generator" | "RandomState")
-            }
-        },
-        _ => false,
-    };
-    let drawing = !fact.unknown
-        && !fact.alternatives.is_empty()
-        && fact.alternatives.iter().all(is_generator)
-        && !NOT_DRAWING.contains(&method.attr.as_str());
-    drawing && !is_seeded(ctx, &method.value)
+    let is_generator = |alternative: &Alternative| is_of_numpy(alternative) || is_of_python(alternative);
+    is_always(ctx, &method.value, is_generator)
+        && !NOT_DRAWING.contains(&method.attr.as_str())
+        && !is_seeded(ctx, &method.value)
+}
+
+/// Returns whether a call is of a method of a generator of NumPy, which is written in C.
+pub(super) fn calls_numpy_generator(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    call.func.as_attribute_expr().is_some_and(|method| is_always(ctx, &method.value, is_of_numpy))
+}
+
+fn is_always(ctx: &FunctionContext, value: &Expr, holds: impl Fn(&Alternative) -> bool) -> bool {
+    let fact = ctx.fact(value);
+    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(holds)
+}
+
+fn is_of_numpy(alternative: &Alternative) -> bool {
+    matches!(
+        alternative,
+        Alternative::Instance { module: Some(module), class }
+            if module.starts_with("numpy.random") && matches!(class.as_str(), "Generator" | "RandomState")
+    )
+}
+
+fn is_of_python(alternative: &Alternative) -> bool {
+    matches!(
+        alternative,
+        Alternative::Instance { module: Some(module), class } if module == "random" && class == "Random"
+    )
 }
 
 /// Returns whether a generator is created in this function from a seed: `np.random.default_rng(0)`, or a variable that

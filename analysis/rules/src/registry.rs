@@ -131,6 +131,7 @@ pub static RULES: &[&Rule] = &[
     &torch::trace_constant::TRACE_CONSTANT,
     &torch::vmap::TORCH_VMAP,
     &torch::func_gradient::TORCH_GRADIENT,
+    &torch::tensor_sizes::TORCH_SIZES,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

@@ -5,6 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::generators::calls_numpy_generator;
 use super::host_values::is_random_number;
 use super::{break_severity, compiles, handles_tracing};
 use ag_db::diagnostic::Severity;
@@ -352,7 +353,8 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
         && ctx.fact(&method.value).alternatives.iter().any(|alternative| {
             matches!(alternative, Alternative::Instance { module: Some(module), class } if module == "logging" && class == "Logger")
         });
-    is_logger.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
+    let is_skipped = is_logger || calls_numpy_generator(ctx, call);
+    is_skipped.then(|| format!("{}.{}", ctx.text(&*method.value), method.attr))
 }
 
 /// Returns whether Python needs the result of a call: `if random.uniform(0, 1) < p:`, or `layers[k]` and `range(k)`

@@ -19,6 +19,7 @@ declare_rule! {
     /// - a text that depends on the iteration is an argument of the compiled function;
     /// - a counter is an argument which the function uses as the bound of a `range`, or as the index of a list or
     ///   `nn.ModuleList`, or with `dynamic=False`;
+    /// - a lambda that reads a counter is an argument;
     /// - `torch.compile` compiles a lambda, a `partial` or a nested function that reads a counter of the loop.
     ///
     /// ## Why is this bad?
@@ -144,6 +145,8 @@ fn passes<'a>(
                 ),
                 None => continue,
             }
+        } else if let Some(counter) = changing.captured(value) {
+            format!("each iteration passes another function, which depends on the number `{counter}`")
         } else {
             continue;
         };
@@ -365,6 +368,14 @@ impl<'a> Changing<'a> {
         read.filter(|name| !names.parameters.contains(name)).find(|name| self.counters.contains(name))
     }
 
+    /// Returns the counter that the function `lambda x: x * step` reads.
+    fn captured(&self, function: &Expr) -> Option<&'a str> {
+        function.as_lambda_expr()?;
+        let names = Names::of_expression(function);
+        let counter = self.counter_in(&names)?;
+        self.counters.iter().copied().find(|known| *known == counter)
+    }
+
     /// Returns whether an expression is arithmetic on a counter and literals: `step`, `step + 1`.
     fn is_counter(&self, value: &Expr) -> bool {
         match value {
@@ -401,9 +412,13 @@ impl<'a> Changing<'a> {
     }
 }
 
-/// Returns the name that a loop binds to another number in each iteration: `i` in `for i in range(n)` and in
-/// `for i, x in enumerate(xs)`.
+/// Returns the name that a loop binds to another number in each iteration: `i` in `for i in range(n)`, in
+/// `for i, x in enumerate(xs)` and in `for i in (1, 2, 3)`.
 fn counter(node: &ast::StmtFor) -> Option<&str> {
+    if let Some(values) = expressions::sequence(&node.iter) {
+        let are_numbers = values.len() > 1 && values.iter().all(Expr::is_number_literal_expr);
+        return node.target.as_name_expr().filter(|_| are_numbers).map(|target| target.id.as_str());
+    }
     let callee = node.iter.as_call_expr()?.func.as_name_expr()?;
     match (callee.id.as_str(), &*node.target) {
         ("range", Expr::Name(target)) => Some(target.id.as_str()),

@@ -9,6 +9,7 @@ use super::super::tracing::is_tensor;
 use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
 use ag_index::facts::Alternative;
+use ag_syntax::expressions::sequence;
 
 declare_rule! {
     /// ## What it does
@@ -122,6 +123,13 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
             ast::Operator::MatMult => Some((statement.range(), "`@=`")),
             _ => None,
         },
+        // `first, *rest = words`, where `words` is a list of unknown length
+        Stmt::Assign(node) => {
+            let [target] = node.targets.as_slice() else { return None };
+            let has_star = sequence(target).is_some_and(|it| it.iter().any(Expr::is_starred_expr));
+            (has_star && is_list(ctx, &node.value))
+                .then(|| (statement.range(), "`*` of a list in an assignment"))
+        }
         _ => None,
     }
     .filter(|(range, _)| !is_under_script_test(ctx, *range))
@@ -164,6 +172,12 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
         {
             Some("a comparison of `type()`")
         }
+        Expr::Compare(compare)
+            if compare.ops.iter().any(|op| matches!(op, ast::CmpOp::In | ast::CmpOp::NotIn))
+                && compare.comparators.iter().any(|values| is_container(ctx, values, "set")) =>
+        {
+            Some("`in` of a set")
+        }
         Expr::List(list) if list.ctx.is_load() => spread(ctx, &list.elts),
         Expr::Tuple(tuple) if tuple.ctx.is_load() => spread(ctx, &tuple.elts),
         Expr::Call(call) => match ctx.builtin(&call.func) {
@@ -188,13 +202,25 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
                     return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));
                 }
                 let method = call.func.as_attribute_expr()?;
-                (method.attr.as_str() == "numpy" && is_tensor(ctx, &method.value))
-                    .then_some("`.numpy()`, which its Tensors do not have")
+                let what = match method.attr.as_str() {
+                    "numpy" => "`.numpy()`, which its Tensors do not have",
+                    // `x.norm(dim=-1)`: the operators with `dim` require `p`, too.
+                    "norm" if lacks_order(&call.arguments) => "`.norm` with `dim` and without `p`",
+                    _ => return None,
+                };
+                is_tensor(ctx, &method.value).then_some(what)
             }
         },
         _ => None,
     }
     .filter(|_| !is_under_script_test(ctx, expression.range()))
+}
+
+/// Returns whether the arguments of `norm` give a dimension, but no order.
+fn lacks_order(arguments: &ast::Arguments) -> bool {
+    arguments.args.is_empty()
+        && arguments.find_keyword("dim").is_some()
+        && arguments.find_keyword("p").is_none()
 }
 
 /// Describes a call of a function that is written in C or uses Python that the compiler rejects: `np.exp(2.0)`.
@@ -217,15 +243,22 @@ fn of_library(name: &str) -> Option<&'static str> {
 
 /// Describes the construct in `[*values, 3]`, where `values` is a list of unknown length.
 fn spread(ctx: &FunctionContext, elements: &[Expr]) -> Option<&'static str> {
-    let of_list = |element: &Expr| {
-        element.as_starred_expr().is_some_and(|starred| {
-            matches!(
-                ctx.fact(&starred.value).alternatives.as_slice(),
-                [Alternative::Container { class, .. }] if class == "list"
-            )
-        })
-    };
+    let of_list =
+        |element: &Expr| element.as_starred_expr().is_some_and(|starred| is_list(ctx, &starred.value));
     elements.iter().any(of_list).then_some("`*` of a list in a list or tuple")
+}
+
+fn is_list(ctx: &FunctionContext, value: &Expr) -> bool {
+    is_container(ctx, value, "list")
+}
+
+fn is_container(ctx: &FunctionContext, value: &Expr, wanted: &str) -> bool {
+    let fact = ctx.fact(value);
+    !fact.unknown
+        && matches!(
+            fact.alternatives.as_slice(),
+            [Alternative::Container { class, .. }] if class == wanted
+        )
 }
 
 /// Returns whether a call spreads a size, which is a list of unknown length: `x.view(*x.shape[:-1], 3)`.

@@ -5,10 +5,12 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::generators::draws_from_generator;
 use super::super::pitfalls::runs_while_tracing::is_random;
 use super::super::tracing::{self, is_tensor};
 use super::{
-    bool_severity, decisions, handles_tracing, host_value, is_assumed, snippet, tensor_guards, traces,
+    bool_severity, decisions, handles_tracing, host_value, is_assumed, ordering, snippet, tensor_guards,
+    traces,
 };
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
@@ -185,7 +187,14 @@ fn conversions(ctx: &FunctionContext) {
             (matches!(name, "tolist" | "numpy") && is_tensor(ctx, &method.value))
                 .then(|| (format!("`.{name}()`"), &*method.value))
         });
-        let Some((what, value)) = converted.filter(|_| !handles_tracing(ctx, expression.range())) else {
+        // `min(outputs, key=entropy)` compares Tensors.
+        let ordered = || {
+            let (name, values) = ordering::comparing(ctx, expression)?;
+            Some((format!("the order that `{name}` finds for"), values))
+        };
+        let Some((what, value)) =
+            converted.or_else(ordered).filter(|_| !handles_tracing(ctx, expression.range()))
+        else {
             continue;
         };
         let severity = if is_assumed(ctx, value) { Severity::Info } else { Severity::Warning };
@@ -198,7 +207,9 @@ fn conversions(ctx: &FunctionContext) {
 /// Reports `random.random()` and `np.random.normal()`. Their results are constants of the graph.
 fn random_numbers(ctx: &FunctionContext) {
     for call in ctx.expressions().into_iter().filter_map(Expr::as_call_expr) {
-        let Some(name) = ctx.resolve(&call.func).filter(|name| is_random(name)) else { continue };
+        let name = ctx.resolve(&call.func).filter(|name| is_random(name));
+        let generator = || draws_from_generator(ctx, call).then(|| ctx.text(&*call.func).into());
+        let Some(name) = name.or_else(generator) else { continue };
         if !handles_tracing(ctx, call.range()) {
             let message =
                 format!("`{name}` runs once, while tracing: its result is a constant of the traced graph");

@@ -1,0 +1,259 @@
+//! Sizes of the results of operations on Tensors. An error is the reason for which the operation rejects its operands.
+
+use super::values::{Convolution, Layer, Shape, Size};
+
+pub(super) type Checked<T> = Result<T, String>;
+
+/// Returns the size that two dimensions have in common, which an operation requires to be equal.
+pub(super) fn equal(left: Size, right: Size) -> Checked<Size> {
+    match (left, right) {
+        (Size::Known(left), Size::Known(right)) if left != right => {
+            Err(format!("the sizes {left} and {right} differ"))
+        }
+        (Size::Dynamic(_) | Size::Derived, Size::Known(size))
+        | (Size::Known(size), Size::Dynamic(_) | Size::Derived) => {
+            Err(format!("a dimension that `dynamic_shapes` declares as dynamic must have the size {size}"))
+        }
+        (Size::Known(_), Size::Known(_) | Size::Unknown) => Ok(left),
+        (Size::Unknown, Size::Known(_)) => Ok(right),
+        (Size::Dynamic(_), Size::Dynamic(_)) if left == right => Ok(left),
+        _ => Ok(Size::Unknown),
+    }
+}
+
+/// Returns the size of a dimension that an operation broadcasts.
+fn broadcast_size(left: Size, right: Size) -> Checked<Size> {
+    match (left, right) {
+        (Size::Known(1), other) | (other, Size::Known(1)) => Ok(other),
+        _ => equal(left, right),
+    }
+}
+
+pub(super) fn broadcast(left: &[Size], right: &[Size]) -> Checked<Shape> {
+    let length = left.len().max(right.len());
+    let at = |shape: &[Size], position: usize| {
+        (position + shape.len()).checked_sub(length).map_or(Size::Known(1), |index| shape[index])
+    };
+    (0..length).map(|position| broadcast_size(at(left, position), at(right, position))).collect()
+}
+
+pub(super) fn matmul(left: &[Size], right: &[Size]) -> Checked<Shape> {
+    match (left, right) {
+        ([], _) | (_, []) => Err("an operand has no dimension".to_owned()),
+        ([inner], [other]) => equal(*inner, *other).map(|_| Vec::new()),
+        ([inner], [batch @ .., other, columns]) => {
+            equal(*inner, *other)?;
+            Ok(batch.iter().copied().chain([*columns]).collect())
+        }
+        ([rows @ .., inner], [other]) => {
+            equal(*inner, *other)?;
+            Ok(rows.to_vec())
+        }
+        ([batch @ .., rows, inner], [others @ .., other, columns]) => {
+            equal(*inner, *other)?;
+            let mut shape = broadcast(batch, others)?;
+            shape.extend([*rows, *columns]);
+            Ok(shape)
+        }
+    }
+}
+
+/// Returns the product of known sizes.
+pub(super) fn count(shape: &[Size]) -> Option<i64> {
+    shape.iter().try_fold(1_i64, |product, size| match size {
+        Size::Known(size) => product.checked_mul(*size),
+        _ => None,
+    })
+}
+
+/// Returns the shape of `x.view(*sizes)`.
+pub(super) fn view(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
+    let total = count(shape);
+    let open: Vec<usize> = (0..sizes.len()).filter(|index| sizes[*index] == Size::Known(-1)).collect();
+    let rest: Shape = sizes.iter().copied().filter(|size| *size != Size::Known(-1)).collect();
+    let known = count(&rest);
+    let mut result = sizes.to_vec();
+    match open.as_slice() {
+        [] => match (total, known) {
+            (Some(total), Some(known)) if total != known => {
+                Err(format!("{total} elements do not fit into {known}"))
+            }
+            (None, Some(known))
+                if shape.iter().all(|size| *size != Size::Unknown)
+                    && shape.iter().any(|size| matches!(size, Size::Dynamic(_))) =>
+            {
+                Err(format!(
+                    "the result has {known} elements, but `dynamic_shapes` declares a dimension as dynamic"
+                ))
+            }
+            _ => Ok(result),
+        },
+        [only] => {
+            result[*only] = match (total, known) {
+                (Some(total), Some(known)) if known > 0 => {
+                    if total % known != 0 {
+                        return Err(format!("{total} elements are not divisible by {known}"));
+                    }
+                    Size::Known(total / known)
+                }
+                _ => remaining(shape, &rest),
+            };
+            Ok(result)
+        }
+        _ => Ok(result.into_iter().map(|_| Size::Unknown).collect()),
+    }
+}
+
+/// Returns the size for `-1` if all other dimensions cancel: `x.view(b, t, 4, -1)` where `x` has the shape `(b, t, 12)`.
+fn remaining(shape: &[Size], sizes: &[Size]) -> Size {
+    let mut left = shape.to_vec();
+    let mut product = 1_i64;
+    for size in sizes {
+        match size {
+            Size::Known(size) => product = product.saturating_mul(*size),
+            Size::Dynamic(_) => match left.iter().position(|other| other == size) {
+                Some(index) => drop(left.remove(index)),
+                None => return Size::Unknown,
+            },
+            Size::Derived | Size::Unknown => return Size::Unknown,
+        }
+    }
+    match count(&left) {
+        Some(total) if product > 0 && total % product == 0 => Size::Known(total / product),
+        _ => Size::Unknown,
+    }
+}
+
+pub(super) fn index_of(rank: usize, dimension: i64) -> Option<usize> {
+    let rank = i64::try_from(rank).ok()?;
+    let index = if dimension < 0 { dimension + rank } else { dimension };
+    usize::try_from(index).ok().filter(|_| index < rank)
+}
+
+/// Returns the shape of `torch.cat(shapes, dimension)`.
+pub(super) fn cat(shapes: &[Shape], dimension: i64) -> Checked<Option<Shape>> {
+    let Some((first, others)) = shapes.split_first() else { return Ok(None) };
+    let Some(axis) = index_of(first.len(), dimension) else { return Ok(None) };
+    let mut result = first.clone();
+    for other in others {
+        if other.len() != first.len() {
+            // `torch.cat` skips an empty Tensor with one dimension.
+            return Ok(None);
+        }
+        for (index, size) in result.iter_mut().enumerate() {
+            *size = match (*size, other[index]) {
+                (Size::Known(left), Size::Known(right)) if index == axis => Size::Known(left + right),
+                _ if index == axis => Size::Unknown,
+                (left, right) => equal(left, right)?,
+            };
+        }
+    }
+    Ok(Some(result))
+}
+
+/// Returns the shape of `torch.stack(shapes, dimension)`.
+pub(super) fn stack(shapes: &[Shape], dimension: i64) -> Checked<Option<Shape>> {
+    let Some((first, others)) = shapes.split_first() else { return Ok(None) };
+    let mut result = first.clone();
+    for other in others {
+        if other.len() != first.len() {
+            return Err(format!("the Tensors have {} and {} dimensions", first.len(), other.len()));
+        }
+        for (size, other) in result.iter_mut().zip(other) {
+            *size = equal(*size, *other)?;
+        }
+    }
+    let Some(axis) = index_of(first.len() + 1, dimension) else { return Ok(None) };
+    let length = i64::try_from(shapes.len()).map_or(Size::Unknown, Size::Known);
+    result.insert(axis, length);
+    Ok(Some(result))
+}
+
+/// Returns the shape of the result of a layer; `None` if it is not known. Containers are evaluated by the caller.
+pub(super) fn layer(layer: &Layer, shape: &[Size]) -> Checked<Option<Shape>> {
+    let mut result = shape.to_vec();
+    match layer {
+        Layer::Linear { inputs, outputs, .. } => {
+            let Some(last) = result.last_mut() else { return Ok(None) };
+            equal(*last, Size::Known(*inputs)).map_err(|reason| format!("{reason}: `in_features`"))?;
+            *last = Size::Known(*outputs);
+        }
+        Layer::Embedding { width } => result.push(Size::Known(*width)),
+        Layer::Normalization(sizes) => {
+            let Some(start) = result.len().checked_sub(sizes.len()) else {
+                return Err(format!("the input has {} dimensions", shape.len()));
+            };
+            for (size, known) in result[start..].iter_mut().zip(sizes) {
+                *size = equal(*size, Size::Known(*known))?;
+            }
+        }
+        Layer::BatchNorm { channels } => {
+            let Some(size) = result.get_mut(1) else { return Ok(None) };
+            *size = equal(*size, Size::Known(*channels))?;
+        }
+        Layer::Conv(convolution) => return convolve(convolution, shape),
+        Layer::Pool { dimensions, kernel, stride, padding } => {
+            let Some(start) = spatial(shape, *dimensions) else { return Ok(None) };
+            for size in &mut result[start..] {
+                *size = window(*size, *kernel, *stride, *padding, 1);
+            }
+        }
+        Layer::AdaptivePool { dimensions, size } => {
+            let Some(start) = spatial(shape, *dimensions) else { return Ok(None) };
+            result[start..].iter_mut().for_each(|it| *it = Size::Known(*size));
+        }
+        Layer::Flatten => return Ok(flatten(shape, 1, -1)),
+        Layer::Elementwise => {}
+        Layer::Sequential(_) => return Ok(None),
+    }
+    Ok(Some(result))
+}
+
+/// Returns the position of the first spatial dimension, if the input has a batch dimension or none.
+fn spatial(shape: &[Size], dimensions: usize) -> Option<usize> {
+    let start = shape.len().checked_sub(dimensions)?;
+    matches!(start, 1 | 2).then_some(start)
+}
+
+fn convolve(convolution: &Convolution, shape: &[Size]) -> Checked<Option<Shape>> {
+    let Some(start) = spatial(shape, convolution.dimensions) else { return Ok(None) };
+    let mut result = shape.to_vec();
+    equal(result[start - 1], Size::Known(convolution.inputs))
+        .map_err(|reason| format!("{reason}: `in_channels`"))?;
+    result[start - 1] = Size::Known(convolution.outputs);
+    let Convolution { kernel, stride, padding, dilation, .. } = *convolution;
+    for size in &mut result[start..] {
+        *size = match (*size, convolution.transposed) {
+            (Size::Known(size), true) => {
+                Size::Known((size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1)
+            }
+            (Size::Dynamic(_), true) => Size::Derived,
+            (size, true) => size,
+            (size, false) => window(size, kernel, stride, padding, dilation),
+        };
+    }
+    Ok(Some(result))
+}
+
+fn window(size: Size, kernel: i64, stride: i64, padding: i64, dilation: i64) -> Size {
+    let lost = dilation * (kernel - 1) - 2 * padding;
+    match size {
+        Size::Known(size) if stride > 0 && size > lost => Size::Known((size - lost - 1) / stride + 1),
+        Size::Dynamic(_) if lost == 0 && stride == 1 => size,
+        Size::Dynamic(_) | Size::Derived => Size::Derived,
+        _ => Size::Unknown,
+    }
+}
+
+pub(super) fn flatten(shape: &[Size], start: i64, end: i64) -> Option<Shape> {
+    let (start, end) = (index_of(shape.len(), start)?, index_of(shape.len(), end)?);
+    let merged = match shape.get(start..=end)? {
+        [only] => *only,
+        several if several.contains(&Size::Unknown) => Size::Unknown,
+        several => count(several).map_or(Size::Derived, Size::Known),
+    };
+    let mut result = shape[..start].to_vec();
+    result.push(merged);
+    result.extend_from_slice(&shape[end + 1..]);
+    Some(result)
+}

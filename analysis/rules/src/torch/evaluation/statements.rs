@@ -1,0 +1,272 @@
+//! Statements.
+
+use ag_syntax::expressions;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::super::super::names::bound_names;
+use super::values::{Function, Value};
+use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
+use std::rc::Rc;
+
+pub(super) enum Flow<'a> {
+    Next,
+    Break,
+    Continue,
+    Return(Value<'a>),
+    /// The function ends somewhere with an unknown result.
+    Leave,
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    pub(super) fn block(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
+        for statement in body {
+            match self.statement(statement, frame)? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, statement: &'a Stmt, frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
+        match statement {
+            Stmt::Expr(node) => drop(self.value(&node.value, frame)?),
+            Stmt::Assign(node) => {
+                let value = self.value(&node.value, frame)?;
+                for target in &node.targets {
+                    self.assign(target, value.clone(), frame)?;
+                }
+            }
+            Stmt::AnnAssign(node) => {
+                if let Some(value) = &node.value {
+                    let value = self.value(value, frame)?;
+                    self.assign(&node.target, value, frame)?;
+                }
+            }
+            Stmt::AugAssign(node) => {
+                let left = self.value(&node.target, frame)?;
+                let right = self.value(&node.value, frame)?;
+                let value = self.operation(node.op, &left, &right, node.range())?;
+                if let Value::List(_) = left {
+                    left.forget();
+                } else {
+                    self.assign(&node.target, value, frame)?;
+                }
+            }
+            Stmt::Return(node) => {
+                let value =
+                    node.value.as_deref().map_or(Ok(Value::None), |value| self.value(value, frame))?;
+                return Ok(Flow::Return(value));
+            }
+            Stmt::If(node) => return self.conditional(statement, node, frame),
+            Stmt::For(node) => return self.loop_over(statement, node, frame),
+            Stmt::With(node) => return self.with(statement, node, frame),
+            Stmt::FunctionDef(def) => {
+                let value = self.defined(def, frame)?;
+                frame.scope.set(def.name.as_str(), value);
+            }
+            Stmt::ClassDef(class) => {
+                let value =
+                    if Rc::ptr_eq(&frame.scope, &self.module) { Value::Class(class) } else { Value::Unknown };
+                frame.scope.set(class.name.as_str(), value);
+            }
+            Stmt::Break(_) => return Ok(Flow::Break),
+            Stmt::Continue(_) => return Ok(Flow::Continue),
+            Stmt::Raise(_) => return Ok(Flow::Leave),
+            Stmt::Global(node) => {
+                node.names.iter().for_each(|name| frame.scope.forget(name.as_str()));
+                return Ok(Flow::Leave);
+            }
+            Stmt::Nonlocal(node) => {
+                node.names.iter().for_each(|name| frame.scope.forget(name.as_str()));
+                return Ok(Flow::Leave);
+            }
+            Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
+            _ => return Ok(self.skip(std::slice::from_ref(statement), frame)),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn conditional(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtIf,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        let first = (Some(&*node.test), node.body.as_slice());
+        let clauses = node.elif_else_clauses.iter().map(|it| (it.test.as_ref(), it.body.as_slice()));
+        for (test, body) in std::iter::once(first).chain(clauses) {
+            let Some(test) = test else { return self.block(body, frame) };
+            match self.value(test, frame)?.truth() {
+                Some(true) => return self.block(body, frame),
+                Some(false) => {}
+                // `if x.shape[1] > limit: raise ValueError`: the program does not raise if it runs on.
+                None if matches!(body, [Stmt::Raise(_)]) && node.elif_else_clauses.is_empty() => {}
+                None => return Ok(self.skip(std::slice::from_ref(statement), frame)),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn loop_over(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtFor,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        let elements = self.iterated(&node.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
+        let Some(elements) = elements else { return Ok(self.skip(std::slice::from_ref(statement), frame)) };
+        for element in elements {
+            self.assign(&node.target, element, frame)?;
+            match self.block(&node.body, frame)? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => return Ok(Flow::Next),
+                flow => return Ok(flow),
+            }
+        }
+        self.block(&node.orelse, frame)
+    }
+
+    fn with(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtWith,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        for item in &node.items {
+            // Other context managers may handle exceptions: `with pytest.raises(RuntimeError):`
+            let of_torch = item
+                .context_expr
+                .as_call_expr()
+                .and_then(|call| self.ctx.resolve(&call.func))
+                .is_some_and(|name| name.starts_with("torch."));
+            if !of_torch || node.is_async {
+                return Ok(self.skip(std::slice::from_ref(statement), frame));
+            }
+            if let Some(target) = &item.optional_vars {
+                self.assign(target, Value::Unknown, frame)?;
+            }
+        }
+        self.block(&node.body, frame)
+    }
+
+    /// Forgets what statements may change that are not evaluated.
+    pub(super) fn skip(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Flow<'a> {
+        let mut effects = Effects::default();
+        effects.visit_body(body);
+        for name in effects.names {
+            frame.scope.set(name, Value::Unknown);
+        }
+        for name in effects.read {
+            let value = frame.scope.get(name);
+            if matches!(value, Value::List(_) | Value::Dict(_)) {
+                value.forget();
+            }
+        }
+        self.forgotten.extend(effects.attributes);
+        if effects.leaves { Flow::Leave } else { Flow::Next }
+    }
+
+    pub(super) fn assign(&mut self, target: &'a Expr, value: Value<'a>, frame: &Frame<'a>) -> Evaluated<()> {
+        match target {
+            Expr::Name(name) => frame.scope.set(name.id.as_str(), value),
+            Expr::Attribute(attribute) => {
+                let object = self.value(&attribute.value, frame)?;
+                match object {
+                    Value::Object(object) => {
+                        if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                            attributes.insert(attribute.attr.to_string(), value);
+                        }
+                    }
+                    // `x.data = y`
+                    Value::Tensor(_) if attribute.attr.as_str() == "data" => return Err(Stop),
+                    _ => drop(self.forgotten.insert(attribute.attr.as_str())),
+                }
+            }
+            Expr::Tuple(_) | Expr::List(_) => {
+                let targets = expressions::sequence(target).unwrap_or_default();
+                let elements = value.elements().or_else(|| first_dimension(&value));
+                match elements.filter(|elements| {
+                    elements.len() == targets.len() && !targets.iter().any(Expr::is_starred_expr)
+                }) {
+                    Some(elements) => {
+                        for (target, element) in targets.iter().zip(elements) {
+                            self.assign(target, element, frame)?;
+                        }
+                    }
+                    None => {
+                        bound_names(target)
+                            .into_iter()
+                            .for_each(|name| frame.scope.set(name, Value::Unknown));
+                    }
+                }
+            }
+            Expr::Subscript(item) => {
+                let container = self.value(&item.value, frame)?;
+                let key = self.value(&item.slice, frame)?;
+                match (&container, key) {
+                    (Value::Dict(items), Value::Text(key)) => {
+                        if let Some(items) = items.borrow_mut().as_mut() {
+                            items.retain(|(known, _)| *known != key);
+                            items.push((key, value));
+                        }
+                    }
+                    _ => container.forget(),
+                }
+            }
+            Expr::Starred(starred) => self.assign(&starred.value, Value::Unknown, frame)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the function that a `def` statement binds.
+    fn defined(&mut self, def: &'a ast::StmtFunctionDef, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
+        let value = Value::Function(Rc::new(Function { def, scope: frame.scope.clone(), receiver: None }));
+        Ok(if def.is_async { Value::Unknown } else { self.decorated(value, &def.decorator_list) })
+    }
+}
+
+/// Returns the values that a loop over a Tensor of known size yields: its rows.
+fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
+    let Value::Tensor(Some(shape)) = value else { return None };
+    let (super::values::Size::Known(length), rest) = (*shape.first()?, &shape[1..]) else { return None };
+    let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
+    Some(vec![Value::tensor(rest.to_vec()); length])
+}
+
+/// What statements may change.
+#[derive(Default)]
+struct Effects<'a> {
+    names: Vec<&'a str>,
+    read: Vec<&'a str>,
+    attributes: Vec<&'a str>,
+    leaves: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Effects<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_) => self.leaves = true,
+            Stmt::FunctionDef(def) => self.names.push(def.name.as_str()),
+            Stmt::ClassDef(class) => self.names.push(class.name.as_str()),
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) if name.ctx.is_load() => self.read.push(name.id.as_str()),
+            Expr::Name(name) => self.names.push(name.id.as_str()),
+            Expr::Attribute(attribute) if !attribute.ctx.is_load() => {
+                self.attributes.push(attribute.attr.as_str());
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_) => self.leaves = true,
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}

@@ -1,0 +1,250 @@
+//! Methods of Tensors, and functions with the same operands.
+
+use std::rc::Rc;
+
+use super::calls::Arguments;
+use super::sizes::{self, Checked};
+use super::values::{Shape, Size, Value};
+use super::{Evaluation, MOST_ITERATIONS};
+
+/// Functions and methods whose result has the shape of the first operand.
+pub(super) const ELEMENTWISE: &[&str] = &[
+    "abs",
+    "bernoulli",
+    "bfloat16",
+    "celu",
+    "clamp",
+    "clip",
+    "clone",
+    "contiguous",
+    "cos",
+    "cpu",
+    "cuda",
+    "cumsum",
+    "detach",
+    "dropout",
+    "elu",
+    "empty_like",
+    "erf",
+    "exp",
+    "float",
+    "full_like",
+    "gelu",
+    "half",
+    "hardswish",
+    "leaky_relu",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logsigmoid",
+    "long",
+    "mish",
+    "nan_to_num",
+    "neg",
+    "normalize",
+    "ones_like",
+    "rand_like",
+    "randn_like",
+    "relu",
+    "relu6",
+    "round",
+    "rsqrt",
+    "selu",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "softplus",
+    "softsign",
+    "sqrt",
+    "square",
+    "tanh",
+    "to",
+    "tril",
+    "triu",
+    "zeros_like",
+];
+/// Functions and methods that broadcast two Tensors.
+pub(super) const BROADCAST: &[&str] = &[
+    "add",
+    "atan2",
+    "div",
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "logical_and",
+    "logical_or",
+    "lt",
+    "maximum",
+    "minimum",
+    "mul",
+    "ne",
+    "pow",
+    "sub",
+];
+pub(super) const REDUCTIONS: &[&str] = &["amax", "amin", "logsumexp", "mean", "std", "sum", "var"];
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Evaluates a method of a Tensor.
+    pub(super) fn tensor_method(
+        &self,
+        shape: &Rc<[Size]>,
+        name: &str,
+        arguments: &Arguments<'a>,
+    ) -> Checked<Value<'a>> {
+        if arguments.open {
+            return Ok(Value::Unknown);
+        }
+        let same = || Value::Tensor(Some(shape.clone()));
+        let int = |position: usize, keyword: &str| arguments.get(position, keyword).and_then(Value::as_int);
+        let operand = arguments.get(0, "other").or(arguments.get(0, "mat2")).or(arguments.get(0, "tensor2"));
+        Ok(match name {
+            _ if ELEMENTWISE.contains(&name) => same(),
+            _ if BROADCAST.contains(&name) => match operand {
+                Some(Value::Tensor(Some(other))) => Value::tensor(sizes::broadcast(shape, other)?),
+                Some(Value::Int(_) | Value::Float(_)) => same(),
+                _ => Value::Tensor(None),
+            },
+            "matmul" | "mm" | "bmm" => match operand {
+                Some(Value::Tensor(Some(other))) => Value::tensor(sizes::matmul(shape, other)?),
+                _ => Value::Tensor(None),
+            },
+            "masked_fill" => match arguments.get(0, "mask") {
+                Some(Value::Tensor(Some(mask))) => Value::tensor(sizes::broadcast(shape, mask)?),
+                _ => Value::Tensor(None),
+            },
+            "view" | "reshape" => match requested(arguments) {
+                Some(requested) => Value::tensor(sizes::view(shape, &requested)?),
+                None => Value::Tensor(None),
+            },
+            "size" => match arguments.get(0, "dim") {
+                None => Value::tuple(shape.iter().map(|size| Value::size(*size)).collect()),
+                Some(dimension) => {
+                    let index = dimension.as_int().and_then(|it| sizes::index_of(shape.len(), it));
+                    index.map_or(Value::Unknown, |index| Value::size(shape[index]))
+                }
+            },
+            "dim" => i64::try_from(shape.len()).map_or(Value::Unknown, Value::Int),
+            "t" if shape.len() == 2 => Value::tensor(vec![shape[1], shape[0]]),
+            "transpose" => {
+                let index =
+                    |position, name| int(position, name).and_then(|it| sizes::index_of(shape.len(), it));
+                match (index(0, "dim0"), index(1, "dim1")) {
+                    (Some(first), Some(second)) => {
+                        let mut result = shape.to_vec();
+                        result.swap(first, second);
+                        Value::tensor(result)
+                    }
+                    _ => Value::Tensor(None),
+                }
+            }
+            "permute" => {
+                let order: Option<Shape> = requested(arguments);
+                let order = order.and_then(|order| {
+                    let place = |size: &Size| match size {
+                        Size::Known(index) => Some(shape[sizes::index_of(shape.len(), *index)?]),
+                        _ => None,
+                    };
+                    order.iter().map(place).collect::<Option<Shape>>()
+                });
+                order.filter(|order| order.len() == shape.len()).map_or(Value::Tensor(None), Value::tensor)
+            }
+            "unsqueeze" => match int(0, "dim").and_then(|it| sizes::index_of(shape.len() + 1, it)) {
+                Some(index) => {
+                    let mut result = shape.to_vec();
+                    result.insert(index, Size::Known(1));
+                    Value::tensor(result)
+                }
+                None => Value::Tensor(None),
+            },
+            "squeeze" => match int(0, "dim").and_then(|it| sizes::index_of(shape.len(), it)) {
+                Some(index) if shape[index] == Size::Known(1) => {
+                    let mut result = shape.to_vec();
+                    result.remove(index);
+                    Value::tensor(result)
+                }
+                Some(index) if matches!(shape[index], Size::Known(_)) => same(),
+                _ => Value::Tensor(None),
+            },
+            "flatten" => {
+                let bound = |position, name, default| match arguments.get(position, name) {
+                    Some(value) => value.as_int(),
+                    None => Some(default),
+                };
+                let result = bound(0, "start_dim", 0).zip(bound(1, "end_dim", -1));
+                let result = result.and_then(|(start, end)| sizes::flatten(shape, start, end));
+                result.map_or(Value::Tensor(None), Value::tensor)
+            }
+            _ if REDUCTIONS.contains(&name) => {
+                reduced(shape, arguments).map_or(Value::Tensor(None), Value::tensor)
+            }
+            "chunk" => {
+                let parts = int(0, "chunks").and_then(|it| usize::try_from(it).ok());
+                let axis = arguments.get(1, "dim").map_or(Some(0), Value::as_int);
+                let axis = axis.and_then(|axis| sizes::index_of(shape.len(), axis));
+                match (parts, axis) {
+                    (Some(parts), Some(axis)) if (1..=MOST_ITERATIONS).contains(&parts) => {
+                        let count = i64::try_from(parts).unwrap_or(1);
+                        let mut part = shape.to_vec();
+                        match part[axis] {
+                            Size::Known(size) if size % count == 0 => part[axis] = Size::Known(size / count),
+                            _ => return Ok(Value::Unknown),
+                        }
+                        Value::tuple(vec![Value::tensor(part); parts])
+                    }
+                    _ => Value::Unknown,
+                }
+            }
+            _ => Value::Unknown,
+        })
+    }
+}
+
+/// Returns the sizes in `x.view(2, -1)` and `x.view((2, -1))`.
+pub(super) fn requested(arguments: &Arguments) -> Option<Shape> {
+    if !arguments.keywords.is_empty() {
+        return None;
+    }
+    match arguments.positional.as_slice() {
+        [only @ (Value::Tuple(_) | Value::List(_))] => {
+            Some(only.elements()?.iter().map(Value::as_size).collect())
+        }
+        [Value::Unknown] => None,
+        sizes if !sizes.is_empty() => {
+            let are_sizes =
+                sizes.iter().all(|it| matches!(it, Value::Int(_) | Value::Size(_) | Value::Unknown));
+            are_sizes.then(|| sizes.iter().map(Value::as_size).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the shape of `x.mean(1)`, `x.sum(dim=(1, 2), keepdim=True)`, `x.mean()`.
+fn reduced(shape: &[Size], arguments: &Arguments) -> Option<Shape> {
+    let keeps = match arguments.get(1, "keepdim") {
+        None => false,
+        Some(Value::Bool(keeps)) => *keeps,
+        Some(_) => return None,
+    };
+    let dimensions = match arguments.get(0, "dim") {
+        None if arguments.get(0, "axis").is_none() && arguments.positional.is_empty() => {
+            return Some(Vec::new());
+        }
+        Some(Value::Int(dimension)) => vec![*dimension],
+        Some(several @ (Value::Tuple(_) | Value::List(_))) => {
+            several.elements()?.iter().map(Value::as_int).collect::<Option<_>>()?
+        }
+        _ => return None,
+    };
+    let mut removed = Vec::new();
+    for dimension in dimensions {
+        removed.push(sizes::index_of(shape.len(), dimension)?);
+    }
+    let kept = |(index, size): (usize, &Size)| match removed.contains(&index) {
+        true => keeps.then_some(Size::Known(1)),
+        false => Some(*size),
+    };
+    Some(shape.iter().enumerate().filter_map(kept).collect())
+}

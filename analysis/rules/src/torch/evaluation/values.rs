@@ -1,0 +1,231 @@
+//! The values of the evaluation: Python values as far as they determine sizes of Tensors.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ruff_python_ast as ast;
+use rustc_hash::FxHashMap;
+
+/// The size of a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Size {
+    Known(i64),
+    /// A dimension that `dynamic_shapes` declares with `Dim("batch")`.
+    Dynamic(usize),
+    /// A size that depends on a dynamic dimension, as after pooling.
+    Derived,
+    Unknown,
+}
+
+pub(super) type Shape = Vec<Size>;
+
+/// The elements of an object that other references may change.
+pub(super) type Shared<T> = Rc<RefCell<Option<Vec<T>>>>;
+
+#[derive(Clone)]
+pub(super) enum Value<'a> {
+    Unknown,
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Rc<str>),
+    /// `x.shape[0]`, where the dimension is dynamic.
+    Size(usize),
+    /// `Dim("batch")`
+    Dim(usize),
+    Tuple(Rc<[Value<'a>]>),
+    /// A list or `nn.ModuleList`; `None` if its elements are not known.
+    List(Shared<Value<'a>>),
+    /// A dictionary with texts as keys, or an `nn.ModuleDict`.
+    Dict(Shared<(Rc<str>, Value<'a>)>),
+    /// A Tensor; `None` if its number of dimensions is not known.
+    Tensor(Option<Rc<[Size]>>),
+    Layer(Rc<Layer<'a>>),
+    Object(Rc<Object<'a>>),
+    Class(&'a ast::StmtClassDef),
+    Function(Rc<Function<'a>>),
+    /// A function or module that torch compiles: the result of `torch.compile(f)`.
+    Compiled(Rc<Value<'a>>),
+    /// `super()`, for an object and the class whose method calls it.
+    Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
+}
+
+pub(super) struct Object<'a> {
+    pub class: &'a ast::StmtClassDef,
+    /// `None` if unknown code may have changed the object.
+    pub attributes: RefCell<Option<FxHashMap<String, Value<'a>>>>,
+}
+
+pub(super) struct Function<'a> {
+    pub def: &'a ast::StmtFunctionDef,
+    pub scope: Scope<'a>,
+    /// `self`, with the class that defines the method.
+    pub receiver: Option<(Rc<Object<'a>>, &'a ast::StmtClassDef)>,
+}
+
+/// The variables of a function or of the module, and the scope around it.
+pub(super) type Scope<'a> = Rc<Variables<'a>>;
+
+#[derive(Default)]
+pub(super) struct Variables<'a> {
+    pub bound: RefCell<FxHashMap<&'a str, Value<'a>>>,
+    pub parent: Option<Scope<'a>>,
+}
+
+/// A module of `torch.nn`.
+pub(super) enum Layer<'a> {
+    Linear {
+        inputs: i64,
+        outputs: i64,
+        bias: bool,
+    },
+    Conv(Convolution),
+    Embedding {
+        width: i64,
+    },
+    /// `LayerNorm`: the last dimensions have these sizes.
+    Normalization(Vec<i64>),
+    /// `BatchNorm2d`: the second dimension has this size.
+    BatchNorm {
+        channels: i64,
+    },
+    Pool {
+        dimensions: usize,
+        kernel: i64,
+        stride: i64,
+        padding: i64,
+    },
+    AdaptivePool {
+        dimensions: usize,
+        size: i64,
+    },
+    Flatten,
+    /// An activation or dropout.
+    Elementwise,
+    Sequential(Shared<Value<'a>>),
+}
+
+pub(super) struct Convolution {
+    pub dimensions: usize,
+    pub inputs: i64,
+    pub outputs: i64,
+    pub kernel: i64,
+    pub stride: i64,
+    pub padding: i64,
+    pub dilation: i64,
+    pub transposed: bool,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn tensor(shape: Shape) -> Self {
+        Self::Tensor(Some(shape.into()))
+    }
+
+    pub(super) fn list(elements: Vec<Value<'a>>) -> Self {
+        Self::List(Rc::new(RefCell::new(Some(elements))))
+    }
+
+    pub(super) fn tuple(elements: Vec<Value<'a>>) -> Self {
+        Self::Tuple(elements.into())
+    }
+
+    pub(super) fn size(size: Size) -> Self {
+        match size {
+            Size::Known(size) => Self::Int(size),
+            Size::Dynamic(id) => Self::Size(id),
+            Size::Derived | Size::Unknown => Self::Unknown,
+        }
+    }
+
+    /// Returns the size that this integer is as an argument of `view`.
+    pub(super) fn as_size(&self) -> Size {
+        match self {
+            Self::Int(size) => Size::Known(*size),
+            Self::Size(id) => Size::Dynamic(*id),
+            _ => Size::Unknown,
+        }
+    }
+
+    pub(super) fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Bool(value) => Some((*value).into()),
+            _ => None,
+        }
+    }
+
+    /// Returns the elements of a list or tuple.
+    pub(super) fn elements(&self) -> Option<Vec<Value<'a>>> {
+        match self {
+            Self::Tuple(elements) => Some(elements.to_vec()),
+            Self::List(elements) => elements.borrow().clone(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self {
+            Self::None => Some(false),
+            Self::Bool(value) => Some(*value),
+            Self::Int(value) => Some(*value != 0),
+            Self::Float(value) => Some(*value != 0.0),
+            Self::Text(text) => Some(!text.is_empty()),
+            Self::Tuple(elements) => Some(!elements.is_empty()),
+            Self::List(elements) => elements.borrow().as_ref().map(|elements| !elements.is_empty()),
+            Self::Class(_) | Self::Function(_) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Forgets what unknown code may change.
+    pub(super) fn forget(&self) {
+        match self {
+            Self::List(elements) => *elements.borrow_mut() = None,
+            Self::Dict(items) => *items.borrow_mut() = None,
+            Self::Layer(layer) => {
+                if let Layer::Sequential(layers) = &**layer {
+                    *layers.borrow_mut() = None;
+                }
+            }
+            Self::Object(object) => *object.attributes.borrow_mut() = None,
+            Self::Compiled(inner) => inner.forget(),
+            Self::Function(function) => {
+                if let Some((object, _)) = &function.receiver {
+                    *object.attributes.borrow_mut() = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<'a> Variables<'a> {
+    pub(super) fn inside(parent: &Scope<'a>) -> Scope<'a> {
+        Rc::new(Self { bound: RefCell::default(), parent: Some(parent.clone()) })
+    }
+
+    pub(super) fn get(&self, name: &str) -> Value<'a> {
+        if let Some(value) = self.bound.borrow().get(name) {
+            return value.clone();
+        }
+        self.parent.as_ref().map_or(Value::Unknown, |parent| parent.get(name))
+    }
+
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.bound.borrow().contains_key(name)
+            || self.parent.as_ref().is_some_and(|parent| parent.knows(name))
+    }
+
+    pub(super) fn set(&self, name: &'a str, value: Value<'a>) {
+        self.bound.borrow_mut().insert(name, value);
+    }
+
+    /// Forgets a variable here and in the scopes around it.
+    pub(super) fn forget(&self, name: &'a str) {
+        self.set(name, Value::Unknown);
+        if let Some(parent) = &self.parent {
+            parent.forget(name);
+        }
+    }
+}
