@@ -394,7 +394,7 @@ class Trace:
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
         if self.is_spent:
             return True, []
-        if self.state_guards.hold():
+        if not self.guards.are_outgrown() and self.state_guards.hold():
             return False, []
         if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
