@@ -56,6 +56,15 @@ def _kinds(x):
     return found or x
 
 
+def _numbers_or_tensors(x):
+    total = x.sum()
+    if total > 3:
+        return {"total": (total, total.item())}
+    if total > 0:
+        return {"total": (total.item(), 0)}
+    return {"total": (0.5, total)}
+
+
 def _contents(x):
     seen = set()
     if x.sum() > 0:
@@ -125,7 +134,7 @@ def _after_a_decision(x):
 @pytest.mark.parametrize(
     "function",
     [
-        _raised, _asserted, _raised_in_a_helper, _kinds, _contents, _matched, _compared, _truth, _dispatched,
+        _raised, _asserted, _raised_in_a_helper, _kinds, _numbers_or_tensors, _contents, _matched, _compared, _truth, _dispatched,
         _after_a_decision,
     ],
 )  # fmt: skip

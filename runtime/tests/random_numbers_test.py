@@ -149,3 +149,27 @@ def test_an_object_drawn_below_a_condition_on_a_drawn_number():
         random.seed(3)
         found.append([(function(t(1)), random.random()) for _ in range(8)])
     assert found[0] == found[1]
+
+
+def test_a_key_that_a_branch_adds_beside_objects_drawn_from_the_generator():
+    """Python runs calls that draw numbers and objects from one generator, whatever else a graph could not hold."""
+
+    def run(stage):
+        random.seed(3)
+        counts = {}
+
+        @stage
+        def rounds(x):
+            for name in random.sample(["a", "b", "c"], 2):
+                if random.random() < 0.5:
+                    continue
+                counts[name] = counts.get(name, 0) + 1
+            return x * len(counts)
+
+        return [rounds(t(1, k)) for k in range(6)], counts, random.getstate()
+
+    with pytest.warns(ag.FallbackWarning):
+        found = run(ag.function)
+    expected = run(lambda f: f)
+    torch.testing.assert_close(found[0], expected[0])
+    assert found[1:] == expected[1:]

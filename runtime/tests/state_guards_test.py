@@ -482,3 +482,24 @@ def test_arguments_that_are_leaves_or_computed():
         found = staged(x)
         assert found[1] == x.is_leaf
         torch.testing.assert_close(found[0], x * 2)
+
+
+def test_a_list_that_grows_beside_numbers_that_change():
+    class Meter:
+        def __init__(self):
+            self.history, self.total, self.latest = [], 0.0, {"value": 0.0}
+
+    def record(meter, x):
+        meter.total += 1.5
+        meter.latest["value"] = meter.total
+        if len(meter.history) < 20:  # afterwards, one graph serves all calls
+            meter.history.append(x.sum().item())
+        return x * meter.total + sum(meter.history[-3:]) / len(meter.history)
+
+    staged, expected = Meter(), Meter()
+    function = ag.function(record)
+    for k in range(120):
+        x = torch.tensor([1.0, k])
+        torch.testing.assert_close(function(staged, x), record(expected, x))
+        assert vars(staged) == vars(expected)
+    assert sum(function.fallbacks.values()) < 90

@@ -10,7 +10,7 @@ from ..capture.contents import TORCH_RANDOM
 from ..capture.places import Contents
 from ..capture.staging import is_staged
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import RunInPython, StagingError
 from . import schemas
 
 
@@ -44,12 +44,14 @@ def draw(staging, func, args, result):
 
 def _of_program(staging, generator):
     """Returns the generator of the program that shares its state with this one, because torch's dispatcher passes new
-    objects."""
+    objects. Python runs the call if the function has created the generator, or if only code that is not converted uses it:
+    `DataLoader(data, shuffle=True)`."""
     known = [place.object for place in staging.drawn.values()]
     outside = (value for value in staging.objects.kept.values() if id(value) in staging.outside)
     for candidate in itertools.chain(known, outside):
         if isinstance(candidate, torch.Generator) and candidate._cdata == generator._cdata:
             staging.drawn[id(candidate)] = Contents(candidate, TORCH_RANDOM)
             return candidate
-    message = "this uses a `torch.Generator` that the staged function creates\nhelp: create it outside of the function"
-    raise StagingError(message, spans.current())
+    message = "this uses a `torch.Generator` that the staged function creates, or that a library holds"
+    help = "pass the generator as an argument, or iterate over a shuffled `DataLoader` outside of the function"
+    raise RunInPython(StagingError(f"{message}\nhelp: {help}", spans.current()), lasts=True)

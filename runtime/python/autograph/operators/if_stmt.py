@@ -7,7 +7,7 @@ from ..capture.staging import current, is_condition
 from ..conversion import spans
 from ..errors import StagingError, Unreachable
 from ..record.ops import IF
-from . import outcomes, regions, sharing, specs
+from . import outcomes, recursion, regions, sharing, specs
 from .values import List, build, lower, spec_of
 
 
@@ -103,7 +103,10 @@ def _merge(staging, index, name, blocks, init):
             found.append(spec_of(staging, block.values[index]))
     if len(found) == 1:
         return found[0]
-    if specs.promotes(*found) or specs.changes_number(*found):
+    # A variable that is a number on one path and a tensor on the other becomes a tensor. The result of a call must not, because
+    # the caller sees its type: `return total.item()` and `return total`.
+    is_result = name.startswith("retval_") and recursion.is_outermost(staging)
+    if specs.promotes(*found) or (specs.changes_kind if is_result else specs.changes_number)(*found):
         regions.restart_decided(staging)
     return specs.checked_merge(name, *found, "in the branches")
 

@@ -75,6 +75,11 @@ def enter(staging, function, converted, args, keywords):
         outer.pop()
 
 
+def is_outermost(staging):
+    """Returns whether the code that is being traced belongs to the staged function itself, not to a function that it calls."""
+    return sum(map(len, staging.open_calls.values())) <= 1
+
+
 def _stack_is_deep():
     """Returns whether Python's stack is close to its limit. Creates only one frame object. A walk over `f_back` would
     create an object for each frame, at each level of the recursion."""

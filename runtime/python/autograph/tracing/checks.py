@@ -3,6 +3,7 @@
 import torch
 
 from ..capture.contents import share_memory
+from ..capture.places import Contents
 from ..errors import CheckAfterEffect, RandomStateChanged, StagingError
 from ..record.earlier_iterations import gradient_across
 from ..record.queries import checked_late
@@ -22,6 +23,11 @@ def check_draws(staging):
     heap = staging.objects.heap
     if heap.compare_all() and heap.clock > 1:
         raise RandomStateChanged
+
+
+def mixed(staging, changed):
+    """Returns those of the changed places that are generators from which the trace has drawn both objects and numbers."""
+    return [place for place in changed if isinstance(place, Contents) and id(place.object) in staging.drawn]
 
 
 def check_effects(staging):

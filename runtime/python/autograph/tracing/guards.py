@@ -65,7 +65,9 @@ class Guards:
         self.staging = staging
         self.slots = []  # (dictionary, key, expected value, place)
         self.values = []  # (place, expected value)
+        self.alone = []  # those of them that are not elements of containers
         self.shapes = []  # (place, type and length or keys of the container)
+        self._outgrown = None  # the first of them that was violated in the last check
         self.large = []  # (items, container), of containers that are guarded as a whole
         self.partly = []  # (items, container, names), of large containers that the trace changes: names of the changed items
         self.tensors = []  # (place, tensor, its properties)
@@ -263,6 +265,7 @@ class Guards:
         if self.changed:
             self.others = [place for place, _ in self.shapes if not isinstance(place, Held)]
             self.others = [place for place in self.others if isinstance(place.state(), (*MAPPINGS, *SEQUENCES))]
+        self.alone = [(place, value) for place, value in self.values if not isinstance(place, Element)]
         self.dict_guards = DictGuards(self.dicts, self.objects)
         self.absent.done()
         values = self.slots, self.values, self.shapes, self.large, self.partly, self.tensors, self.same, self.numbers
@@ -289,10 +292,11 @@ class Guards:
         if not self.has_places:
             return bool(slots), slots
         try:
-            values = [place for place, value in self.values if not equal(place.state(), value)]
+            if self._is_outgrown():
+                return True, slots + _changed(self.alone)
+            values = _changed(self.values)
             holds = (
-                all(form_of(place.state()) == form for place, form in self.shapes)
-                and all(id(place.state()) not in self.changed for place in self.others)
+                all(id(place.state()) not in self.changed for place in self.others)
                 and all(same_items(items, container) for items, container in self.large)
                 and all(same_items_but(*guard) for guard in self.partly)
                 and all(_is_like(place.state(), tensor, kind) for place, tensor, kind in self.tensors)
@@ -302,6 +306,26 @@ class Guards:
         except (LookupError, TypeError):  # a list is shorter than before
             return True, slots
         return bool(slots or values) or not holds, slots + values
+
+    def _is_outgrown(self):
+        """Returns whether a container has another type, other keys or another length than expected. If a list grows in each
+        call, this is known without a comparison of its items."""
+        if self.are_outgrown():
+            return True
+        self._outgrown = next((shape for shape in self.shapes if form_of(shape[0].state()) != shape[1]), None)
+        return self._outgrown is not None
+
+    def are_outgrown(self):
+        """Returns whether the container that had another form in the last check still has. Otherwise, nothing is known."""
+        try:
+            return self._outgrown is not None and form_of(self._outgrown[0].state()) != self._outgrown[1]
+        except (LookupError, TypeError):
+            return False
+
+
+def _changed(values):
+    """Returns the places with other values than expected."""
+    return [place for place, value in values if not equal(place.state(), value)]
 
 
 def form_of(container):

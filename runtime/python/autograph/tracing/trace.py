@@ -181,6 +181,9 @@ class Trace:
                 checks.check_draws(staging)
                 if not isinstance(error, AutographError):
                     checks.raise_caught(staging)
+                elif isinstance(error, StagingError) and not self.is_trial:
+                    if checks.mixed(staging, staging.objects.changed_outside(before)):
+                        raise RunInPython(error, lasts=True) from None  # Python runs the call without this error, too
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
                     is_assumed = staging.assumptions or staging.path.made
@@ -207,7 +210,7 @@ class Trace:
             span = line_of_change(contents, lambda: stage(staging, python_function, args, kwargs, optimizers))
             checks.restore(staging, before)
             raise StagingError(message, span or span_of(python_function))
-        mixed = [place for place in contents if id(place.object) in staging.drawn]
+        mixed = checks.mixed(staging, contents)
         if mixed:  # the graph would draw again, after the trace
             span = line_of_change(mixed, lambda: stage(staging, python_function, args, kwargs, optimizers))
             checks.restore(staging, before)
@@ -394,7 +397,7 @@ class Trace:
         """Returns whether a guard does not hold in the current state of Python, and the places whose values have changed."""
         if self.is_spent:
             return True, []
-        if self.state_guards.hold():
+        if not self.guards.are_outgrown() and self.state_guards.hold():
             return False, []
         if self.gradient_guards and any((tensor.grad is None) != none for tensor, none in self.gradient_guards):
             return True, []
