@@ -154,3 +154,36 @@ def test_a_list_that_two_attributes_share_is_replaced_on_some_paths():
 
     for first in range(3):
         assert_same_state(make, CALLS[first:])
+
+
+class Table:
+    """Keeps its items in a dictionary, and shows their names."""
+
+    def __init__(self):
+        self.items = {"a": 1.0}
+
+    def __getitem__(self, key):
+        return self.items[key]
+
+    def __setitem__(self, key, value):
+        self.items[key] = value
+
+    def __repr__(self):
+        return "-".join(map(str, self.items))
+
+
+def test_an_item_of_an_object_is_missing_in_the_first_iteration_of_a_staged_loop():
+    def make():
+        table, lengths = Table(), []
+
+        def f(x):
+            if x.sum() > 2:
+                for _ in range(20):
+                    lengths.append(len(f"{table}"))
+                    table["b"] = 2
+            return x
+
+        return f, lambda: (dict(table.items), list(lengths))
+
+    for first in range(3):
+        assert_same_state(make, CALLS[first:])

@@ -66,12 +66,11 @@ def ldu(load_v, name):
 
 
 def delete_missing(function, names, values):
-    """Removes the attributes and the elements of dictionaries with these names whose value is `Undefined`. `function` has
-    assigned them."""
+    """Removes the attributes and the elements with these names whose value is `Undefined`. `function` has assigned them."""
     for name, value in zip(names, values):
         part = _part(function, name) if isinstance(value, Undefined) else None
         if part is not None:
-            part.delete()
+            part.delete(value)
 
 
 class _Element:
@@ -88,9 +87,18 @@ class _Element:
     def maybe(self):
         return None
 
-    def delete(self):
+    def delete(self, value):
+        """Removes the element, to which `value` was assigned. The container may keep its elements in a dictionary:
+
+            def __setitem__(self, key, value):
+                self.items[key] = value
+        """
         if isinstance(self.container, dict):
-            delete_key(self.container, self.key)
+            return delete_key(self.container, self.key)
+        for kept in list(getattr(self.container, "__dict__", {}).values()):
+            if isinstance(kept, dict):
+                for key in [key for key, item in kept.items() if item is value]:
+                    delete_key(kept, key)
 
 
 class _Attribute:
@@ -106,8 +114,8 @@ class _Attribute:
     def maybe(self):
         return attributes.existence(self.owner, self.name)
 
-    def delete(self):
-        if isinstance(getattr(self.owner, "__dict__", {}).get(self.name), Undefined) and not isinstance(self.owner, type):
+    def delete(self, value):
+        if getattr(self.owner, "__dict__", {}).get(self.name) is value and not isinstance(self.owner, type):
             del self.owner.__dict__[self.name]
 
 
