@@ -83,17 +83,19 @@ pub(crate) fn apply<'db>(db: &'db dyn Db, function: FunctionId<'db>, facts: &Fac
     (!leaves.found.is_empty()).then(|| facts.with(&leaves.found, array))
 }
 
-/// Returns whether a function reads a number from an attribute or item, or calls a function of [`CONTROL_FLOW`]. This test
-/// is cheap.
+/// Returns whether a function reads a number from a parameter, attribute or item, or calls a function of
+/// [`CONTROL_FLOW`]. This test is cheap.
 fn contains_candidate(def: &ast::StmtFunctionDef, facts: &Facts) -> bool {
-    struct Candidates<'a>(&'a Facts, bool);
+    struct Candidates<'a>(&'a Facts, &'a ast::Parameters, bool);
     impl<'a> SourceOrderVisitor<'a> for Candidates<'_> {
         fn visit_expr(&mut self, expression: &'a Expr) {
-            self.1 |= match expression {
-                Expr::Attribute(_) | Expr::Subscript(_) => {
-                    let fact = expressions::id(expression).and_then(|id| self.0.get(id));
-                    fact.is_some_and(is_number)
-                }
+            let is_number = |expression: &Expr| {
+                let fact = expressions::id(expression).and_then(|id| self.0.get(id));
+                fact.is_some_and(is_number)
+            };
+            self.2 |= match expression {
+                Expr::Attribute(_) | Expr::Subscript(_) => is_number(expression),
+                Expr::Name(name) => is_number(expression) && self.1.includes(&name.id),
                 Expr::Call(call) => last_name(&call.func)
                     .is_some_and(|name| CONTROL_FLOW.iter().any(|function| function.ends_with(name))),
                 _ => false,
@@ -101,9 +103,9 @@ fn contains_candidate(def: &ast::StmtFunctionDef, facts: &Facts) -> bool {
             source_order::walk_expr(self, expression);
         }
     }
-    let mut candidates = Candidates(facts, false);
+    let mut candidates = Candidates(facts, &def.parameters, false);
     candidates.visit_body(&def.body);
-    candidates.1
+    candidates.2
 }
 
 /// Returns whether a value is certainly a Python number, as far as its type shows, or a number or an array.
@@ -149,7 +151,9 @@ fn traced_parameters(db: &dyn Db, function: FunctionId, stage: &Stage, calls: us
         let parameters = traced_parameters(db, caller, caller_stage, calls - 1);
         let trees = Trees::of(db, caller, parameters)?;
         let call = expressions::at(function_ast(db, caller).as_ref()?.def(), span.range)?.as_call_expr()?;
-        if last_name(trees.called(&call.func)?)? != function.path(db).name() {
+        // `schedule(step)` runs `Schedule.__call__`.
+        let name = function.path(db).name();
+        if name != "__call__" && last_name(trees.called(&call.func)?)? != name {
             return None;
         }
         let skipped = usize::from(positions().next().is_some_and(|(_, it)| it.source == Source::Receiver));
@@ -268,13 +272,13 @@ impl<'a> Trees<'a> {
             Expr::Call(call) => {
                 self.imports.resolve(&call.func).is_some_and(|name| CONTROL_FLOW.contains(&name.as_str()))
             }
+            // `state.step + 1`
+            Expr::BinOp(operation) => {
+                self.fact(expression).is_some_and(is_number)
+                    && (self.is_tree(&operation.left, steps) || self.is_tree(&operation.right, steps))
+            }
             _ => false,
         }
-    }
-
-    fn is_parameter(&self, name: &ast::ExprName) -> bool {
-        let definitions = self.flow.definitions_of(name.range, &QName::from(&name.id));
-        definitions.iter().any(|definition| matches!(definition.kind, DefKind::Parameter(_)))
     }
 
     /// Returns whether the function itself assigns the attribute or item: `state.count = 0`.
@@ -360,11 +364,7 @@ impl<'a> SourceOrderVisitor<'a> for Leaves<'_, '_> {
             return;
         }
         let is_leaf = match expression {
-            // The run determines the types of the parameters themselves.
-            Expr::Name(name) => {
-                self.is_bound(name)
-                    || !self.trees.is_parameter(name) && self.trees.is_tree(expression, MAX_STEPS)
-            }
+            Expr::Name(name) => self.is_bound(name) || self.trees.is_tree(expression, MAX_STEPS),
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 self.trees.is_tree(expression, MAX_STEPS)
                     && !QName::from_expr(expression).is_some_and(|name| self.checked.contains(&name))

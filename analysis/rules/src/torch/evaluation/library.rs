@@ -357,7 +357,7 @@ fn created(function: &str, arguments: &Arguments) -> Option<Shape> {
             _ => Some(vec![Size::Unknown]),
         },
         "eye" => match arguments.positional.as_slice() {
-            [size] => Some(vec![size.as_size(), size.as_size()]),
+            [size] if arguments.keywords.is_empty() => Some(vec![size.as_size(), size.as_size()]),
             _ => None,
         },
         _ => None,
