@@ -4,8 +4,9 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::Fault;
 use super::abstract_value::Value;
-use super::evaluate::Evaluator;
-use super::transformed::Transformed;
+use super::evaluate::{DEEPEST, Evaluator};
+use super::transformed::{self, Transformed};
+use crate::program::Bound;
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{integer, sequence};
 
@@ -88,9 +89,9 @@ fn applied<'a>(
             at,
         });
     }
-    if let Some(listed) = listed
-        && !listed.iter().any(Expr::is_starred_expr)
-        && listed.len() != arguments.len()
+    if let Some((name, listed, at)) = all_in_axes(evaluator, transformed, in_axes)
+        .into_iter()
+        .find(|(_, listed, _)| !listed.iter().any(Expr::is_starred_expr) && listed.len() != arguments.len())
     {
         return Some(Fault {
             message: format!(
@@ -203,4 +204,36 @@ fn not_an_axis(axes: &Expr) -> Option<&Expr> {
         Expr::NumberLiteral(literal) => (!matches!(literal.value, ast::Number::Int(_))).then_some(axes),
         _ => sequence(axes)?.iter().find_map(not_an_axis),
     }
+}
+
+/// Returns the entries of `in_axes` of a transformation, and of the `jax.vmap`s inside it, which receive the same
+/// positional arguments:
+///
+/// ```python
+/// rows = jax.vmap(kernel, in_axes=(None, 0))
+/// matrix = jax.vmap(rows, in_axes=(0, None))
+/// ```
+fn all_in_axes<'a>(
+    evaluator: &Evaluator<'_, 'a>,
+    transformed: &Transformed<'a>,
+    in_axes: Option<&'a Expr>,
+) -> Vec<(&'static str, &'a [Expr], &'a Expr)> {
+    let name = if transformed.name == "pmap" { "pmap" } else { "vmap" };
+    let own = in_axes.and_then(|axes| Some((name, sequence(axes)?, axes)));
+    let mut found: Vec<_> = own.into_iter().collect();
+    let mut inner = transformed.function().map(|function| (transformed.scope, function));
+    for _ in 0..DEEPEST {
+        let Some((scope, function)) = inner else { break };
+        let (Bound::Value(Expr::Call(made)), scope) = evaluator.program.value(scope, function) else { break };
+        if transformed::name(evaluator.ctx, made).is_none_or(|name| name != "vmap") {
+            break;
+        }
+        if let Some(axes) = argument(made, 1, "in_axes")
+            && let Some(listed) = sequence(axes)
+        {
+            found.push(("vmap", listed, axes));
+        }
+        inner = made.arguments.args.first().map(|function| (scope, function));
+    }
+    found
 }
