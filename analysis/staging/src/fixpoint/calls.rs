@@ -21,7 +21,12 @@ impl Fixpoint {
         let is_evidence = distance.is_some();
         for call in &types.calls {
             let caller = match (&staged, call.lambda) {
-                (Some(staged), Some(lambda)) if staged.possible => {
+                // Unlike the function that `jax.grad` traces, a lambda that it passes to `jax.vmap` receives tracers
+                // without a value.
+                (Some(staged), Some(lambda))
+                    if staged.possible
+                        || staged.mode == RootKind::JaxGrad && lambda.kind != RootKind::JaxGrad =>
+                {
                     self.staged_by(lambda, Cause { scope, location: call.location })
                 }
                 (Some(staged), None) => Some(staged.clone()),
