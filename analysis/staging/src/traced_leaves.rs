@@ -19,7 +19,7 @@ use ag_index::assumptions::{Source, Stage};
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Alternative, Fact, Library, TensorKind};
 use ag_index::ids::ParameterIndex;
-use ag_index::index::{FunctionId, function_ast};
+use ag_index::index::{FunctionId, function_ast, last_name};
 use ag_index::modules;
 use ag_syntax::expressions::{self, ExprId};
 use ag_syntax::imports::Imports;
@@ -86,26 +86,31 @@ pub(crate) fn apply<'db>(db: &'db dyn Db, function: FunctionId<'db>, facts: &Fac
 /// Returns whether a function reads a number from a parameter, attribute or item, or calls a function of
 /// [`CONTROL_FLOW`]. This test is cheap.
 fn contains_candidate(def: &ast::StmtFunctionDef, facts: &Facts) -> bool {
-    struct Candidates<'a>(&'a Facts, &'a ast::Parameters, bool);
+    struct Candidates<'a> {
+        facts: &'a Facts,
+        parameters: &'a ast::Parameters,
+        found: bool,
+    }
     impl<'a> SourceOrderVisitor<'a> for Candidates<'_> {
         fn visit_expr(&mut self, expression: &'a Expr) {
-            let is_number = |expression: &Expr| {
-                let fact = expressions::id(expression).and_then(|id| self.0.get(id));
+            let is_number = || {
+                let fact = expressions::id(expression).and_then(|id| self.facts.get(id));
                 fact.is_some_and(is_number)
             };
-            self.2 |= match expression {
-                Expr::Attribute(_) | Expr::Subscript(_) => is_number(expression),
-                Expr::Name(name) => is_number(expression) && self.1.includes(&name.id),
-                Expr::Call(call) => last_name(&call.func)
-                    .is_some_and(|name| CONTROL_FLOW.iter().any(|function| function.ends_with(name))),
+            self.found |= match expression {
+                Expr::Attribute(_) | Expr::Subscript(_) => is_number(),
+                Expr::Name(name) => self.parameters.includes(&name.id) && is_number(),
+                Expr::Call(call) => last_name(&call.func).is_some_and(|name| {
+                    CONTROL_FLOW.iter().any(|function| function.ends_with(name.as_str()))
+                }),
                 _ => false,
             };
             source_order::walk_expr(self, expression);
         }
     }
-    let mut candidates = Candidates(facts, &def.parameters, false);
+    let mut candidates = Candidates { facts, parameters: &def.parameters, found: false };
     candidates.visit_body(&def.body);
-    candidates.2
+    candidates.found
 }
 
 /// Returns whether a value is certainly a Python number, as far as its type shows, or a number or an array.
@@ -169,14 +174,6 @@ fn traced_parameters(db: &dyn Db, function: FunctionId, stage: &Stage, calls: us
         Some(traced.map(|(position, _)| position).collect())
     };
     passed().unwrap_or_default()
-}
-
-fn last_name(callee: &Expr) -> Option<&str> {
-    match callee {
-        Expr::Name(name) => Some(name.id.as_str()),
-        Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
-        _ => None,
-    }
 }
 
 /// Returns the values whose class the function tests: `isinstance(state.step, int)`. The type engine narrows their types,

@@ -1,7 +1,8 @@
-//! The path of a function in its file, and the slice of its text.
+//! Functions: their path in the file, the slice of their text, and whether they are generators.
 
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, ModModule, PySourceType, Stmt};
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{self as ast, Expr, ModModule, PySourceType, Stmt};
 use ruff_python_parser::{ParseOptions, Parsed};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use std::sync::Arc;
@@ -84,4 +85,27 @@ pub fn keyword_between(text: &str, decorators: TextSize, name: TextSize) -> Opti
         offset += TextSize::of(line);
     }
     None
+}
+
+/// Returns whether a call of the function returns a generator.
+pub fn is_generator(def: &ast::StmtFunctionDef) -> bool {
+    struct Yields(bool);
+    impl<'a> SourceOrderVisitor<'a> for Yields {
+        fn visit_stmt(&mut self, statement: &'a Stmt) {
+            if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+                source_order::walk_stmt(self, statement);
+            }
+        }
+
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            match expression {
+                Expr::Yield(_) | Expr::YieldFrom(_) => self.0 = true,
+                Expr::Lambda(_) => {}
+                _ => source_order::walk_expr(self, expression),
+            }
+        }
+    }
+    let mut yields = Yields(false);
+    yields.visit_body(&def.body);
+    yields.0
 }

@@ -8,6 +8,7 @@
 //! state = state.replace(step=state.step + 1)            # a `State`
 //! ```
 
+use ruff_python_ast::helpers::map_callable;
 use ruff_python_ast::{self as ast, Stmt};
 
 use ag_syntax::imports::Imports;
@@ -17,7 +18,7 @@ const DECORATORS: [&str; 2] = ["flax.struct.dataclass", "chex.dataclass"];
 /// Returns whether a decorator adds `replace` to a class, which does not define this method itself.
 pub(super) fn has_replace(imports: &Imports, class: &ast::StmtClassDef) -> bool {
     let adds_replace = |decorator: &ast::Decorator| {
-        let function = decorator.expression.as_call_expr().map_or(&decorator.expression, |call| &call.func);
+        let function = map_callable(&decorator.expression);
         imports.resolve(function).is_some_and(|name| DECORATORS.contains(&name.as_str()))
     };
     let defines = || {

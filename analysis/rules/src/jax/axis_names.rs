@@ -27,8 +27,9 @@ struct Collective<'a> {
     call: &'a ast::ExprCall,
     /// The name of the operation without `jax.lax.`
     function: String,
-    /// The literal that names the axis.
-    axis: &'a ast::ExprStringLiteral,
+    axis: &'a str,
+    /// The literals that name the axis.
+    literals: Vec<&'a ast::ExprStringLiteral>,
 }
 
 /// Returns the collective operations that only functions call that the file maps without this axis name, each with a
@@ -41,8 +42,10 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
         let function = name.strip_prefix("jax.lax.").unwrap_or_default();
         let Some((_, position)) = COLLECTIVE.iter().find(|(known, _)| *known == function) else { continue };
         let axis = argument(site.node, *position, "axis_name");
-        if let Some(axis) = axis.and_then(|axis| passed_name(program, site.scope, axis)) {
-            collectives.push(Collective { call: site.node, function: function.to_owned(), axis });
+        if let Some(literals) = axis.and_then(|axis| literals(program, site.scope, axis))
+            && let Some(axis) = literals.first().map(|literal| literal.value.to_str())
+        {
+            collectives.push(Collective { call: site.node, function: function.to_owned(), axis, literals });
         }
     }
     if collectives.is_empty() {
@@ -50,14 +53,14 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
     }
     let mapped = mapped(evaluator);
     let is_unbound = |collective: &&Collective| {
-        let axis = collective.axis.value.to_str();
+        let axis = collective.axis;
         let quoted = [format!("\"{axis}\""), format!("'{axis}'")];
         let written: usize = quoted.iter().map(|text| ctx.text.matches(text.as_str()).count()).sum();
         let uses: FxHashSet<_> = collectives
             .iter()
-            .map(|other| other.axis)
-            .filter(|other| other.value.to_str() == axis)
-            .map(Ranged::range)
+            .filter(|other| other.axis == axis)
+            .flat_map(|other| &other.literals)
+            .map(|literal| literal.range())
             .collect();
         let runs = |(range, name): &(TextRange, Option<&str>)| {
             *name != Some(axis)
@@ -68,37 +71,29 @@ pub(super) fn unbound<'a>(evaluator: &Evaluator<'_, 'a>) -> Vec<(&'a ast::ExprCa
     collectives
         .iter()
         .filter(is_unbound)
-        .map(|Collective { call, function, axis }| {
-            let axis = axis.value.to_str();
+        .map(|Collective { call, function, axis, .. }| {
             (*call, format!("`lax.{function}` uses the axis `{axis}`, which no transformation defines"))
         })
         .collect()
 }
 
-/// Returns the axis name that an argument gives: a string, or a parameter for which all calls pass the same string.
-fn passed_name<'a>(
+/// Returns the literals with which the file names an axis: the argument itself, or the arguments of all calls, if the
+/// argument is a parameter. All have the same text, and there is at least one.
+fn literals<'a>(
     program: &Program<'a>,
     scope: ScopeId,
     axis: &'a Expr,
-) -> Option<&'a ast::ExprStringLiteral> {
-    match axis {
-        Expr::StringLiteral(literal) => Some(literal),
-        Expr::Name(_) => {
-            let parameter = kinds::Parameter::of(program, scope, axis)?;
-            let passed = |value: &'a Expr, _| value.as_string_literal_expr().map(SameName);
-            kinds::in_all_calls(program, &parameter, &passed).map(|SameName(literal)| literal)
-        }
-        _ => None,
-    }
-}
-
-/// A string literal that equals others with the same text.
-struct SameName<'a>(&'a ast::ExprStringLiteral);
-
-impl PartialEq for SameName<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.value == other.0.value
-    }
+) -> Option<Vec<&'a ast::ExprStringLiteral>> {
+    let literals: Vec<_> = match axis {
+        Expr::StringLiteral(literal) => vec![literal],
+        Expr::Name(_) => kinds::Parameter::of(program, scope, axis)?
+            .arguments(program)
+            .map(|passed| passed?.0.as_string_literal_expr())
+            .collect::<Option<_>>()?,
+        _ => return None,
+    };
+    let first = literals.first()?;
+    literals.iter().all(|literal| literal.value == first.value).then_some(literals)
 }
 
 /// Returns the functions that the file maps, each with the name of the axis, if it has one. Functions that are mapped

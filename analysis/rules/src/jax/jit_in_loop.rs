@@ -7,10 +7,10 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::is_of_interest;
 use super::jitted_calls::static_arguments;
-use super::transformed::is_generator;
 use crate::names::Names;
 use crate::program::{Bound, Program, ScopeId, Site};
 use ag_index::callbacks::argument;
+use ag_syntax::functions::is_generator;
 
 declare_rule! {
     /// ## What it does

@@ -6,11 +6,11 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FileContext;
 use super::may_use_64_bits;
-use super::transformed::is_generator;
 use crate::dataclasses::ClassKind;
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};
+use ag_syntax::functions::is_generator;
 use ag_syntax::statements;
 
 /// A kind of value that JAX cannot trace, or that is not hashable.
@@ -178,20 +178,32 @@ impl<'a> Parameter<'a> {
         let (position, node) = parameters.find(|(_, node)| node.name().range() == binding.range)?;
         Some(Self { node, position, function, around: *around })
     }
+
+    /// Returns the argument of each call in the file, with the scope of the call; `None` for a call that does not pass
+    /// one.
+    pub(super) fn arguments(
+        &self,
+        program: &Program<'a>,
+    ) -> impl Iterator<Item = Option<(&'a Expr, ScopeId)>> {
+        program.calls_of(self.function).map(|site| {
+            let passed = argument(site.node, self.position, self.node.name())?;
+            Some((passed, site.scope))
+        })
+    }
 }
 
-/// Returns what `of` gives for the argument for a parameter, if it is the same in all calls of the file.
-pub(super) fn in_all_calls<'a, T: PartialEq>(
+/// Returns the kind that `of` gives for the argument for a parameter, if it is the same in all calls of the file.
+fn in_all_calls<'a>(
     program: &Program<'a>,
     parameter: &Parameter<'a>,
-    of: &dyn Fn(&'a Expr, ScopeId) -> Option<T>,
-) -> Option<T> {
-    let mut kinds = program.calls_of(parameter.function).map(|site| {
-        let passed = argument(site.node, parameter.position, parameter.node.name())?;
-        of(passed, site.scope)
+    of: &dyn Fn(&'a Expr, ScopeId) -> Option<Kind>,
+) -> Option<Kind> {
+    let mut kinds = parameter.arguments(program).map(|passed| {
+        let (passed, scope) = passed?;
+        of(passed, scope)
     });
     let first = kinds.next()??;
-    kinds.all(|kind| kind.is_some_and(|kind| kind == first)).then_some(first)
+    kinds.all(|kind| kind.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Returns the kind of a parameter: that of its default, if this is a string or an object, as in

@@ -7,11 +7,12 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
-use super::transformed::{self, Transformed, is_generator};
+use super::transformed::{self, Transformed};
 use super::{Fault, axes, axis_names, is_of_interest, jit_options};
 use crate::program::Bound;
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
+use ag_syntax::functions::is_generator;
 
 declare_rule! {
     /// ## What it does

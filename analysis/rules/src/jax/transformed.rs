@@ -1,6 +1,6 @@
 //! The calls of JAX's transformations, and the calls of the functions that they return: `jax.vmap(f, in_axes=0)(x)`.
 
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr};
 
 use super::super::FileContext;
 use crate::program::{Bound, Program, ScopeId};
@@ -105,28 +105,4 @@ pub(super) fn name(ctx: &FileContext, call: &ast::ExprCall) -> Option<String> {
     let name = ctx.resolve(&call.func)?;
     let name = name.strip_prefix("jax.")?;
     TRANSFORMATIONS.contains(&name).then(|| name.to_owned())
-}
-
-/// Returns whether a call of the function returns a generator.
-pub(super) fn is_generator(def: &ast::StmtFunctionDef) -> bool {
-    use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-    struct Yields(bool);
-    impl<'a> SourceOrderVisitor<'a> for Yields {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-                source_order::walk_stmt(self, statement);
-            }
-        }
-
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            match expression {
-                Expr::Yield(_) | Expr::YieldFrom(_) => self.0 = true,
-                Expr::Lambda(_) => {}
-                _ => source_order::walk_expr(self, expression),
-            }
-        }
-    }
-    let mut yields = Yields(false);
-    yields.visit_body(&def.body);
-    yields.0
 }

@@ -73,18 +73,13 @@ impl<'a> SourceOrderVisitor<'a> for Collector<'_> {
 
 /// Returns the attribute that a call converts, also through an item of it: `float(self.losses[-1])`.
 fn converted<'a>(index: &FileIndex, call: &'a ast::ExprCall) -> Option<&'a ast::ExprAttribute> {
-    let is_conversion = match &*call.func {
-        Expr::Name(name) if index.imports.resolve(&call.func).is_none() => {
-            matches!(name.id.as_str(), "float" | "int")
-        }
-        function => index.imports.resolve(function).is_some_and(|name| {
-            name.strip_prefix("numpy.")
-                .is_some_and(|name| matches!(name, "array" | "asarray" | "mean" | "float32"))
-        }),
+    let is_conversion = || match index.imports.resolve(&call.func) {
+        Some(name) => name.starts_with("numpy."),
+        None => call.func.as_name_expr().is_some_and(|name| matches!(name.id.as_str(), "float" | "int")),
     };
     let value = match &*call.func {
         Expr::Attribute(method) if method.attr.as_str() == "numpy" => &method.value,
-        _ if is_conversion => call.arguments.args.first()?,
+        _ if is_conversion() => call.arguments.args.first()?,
         _ => return None,
     };
     match value {

@@ -239,8 +239,6 @@ impl Stores<'_, '_> {
         };
         let is_stored = if self.helps {
             self.is_own(&name) && !self.sets(&name) && !self.is_used_by_staged_methods(&name)
-        } else if self.is_own(&name) && self.is_read_in_eager_code(&method.value) {
-            true
         } else if self.is_part {
             name.is_simple() && ctx.is_module_variable(name.root()) && self.is_left_in_module(&name)
         } else if name.is_simple() {
@@ -249,7 +247,7 @@ impl Stores<'_, '_> {
             let keeps = (ctx.root() == Some(RootKind::Function) || is_step(ctx)) && !self.sets(&name);
             self.is_own(&name) && (keeps || self.is_read_otherwise(&name))
         };
-        if is_stored {
+        if is_stored || self.is_own(&name) && self.is_read_in_eager_code(&method.value) {
             ctx.report(
                 &LEAKED_TENSOR,
                 call.range(),

@@ -24,6 +24,9 @@ const MANY_TRACES: usize = 5;
 /// The maximum depth of expressions that are recognized as numbers.
 const MAX_DEPTH: usize = 16;
 
+/// Builtin functions that return a number if all their arguments are numbers.
+const KEEP_NUMBERS: [&str; 6] = ["float", "int", "round", "abs", "min", "max"];
+
 /// The Python numbers of a scope.
 pub(super) struct Numbers<'c, 'a> {
     ctx: &'c FileContext<'a>,
@@ -142,18 +145,17 @@ impl<'c, 'a> Numbers<'c, 'a> {
             Expr::Call(call) => {
                 let arguments = &call.arguments;
                 let keywords = arguments.keywords.iter().map(|keyword| &keyword.value);
-                let is_function = match (call.func.as_ref(), self.ctx.resolve(&call.func)) {
-                    (_, Some(name)) => name.starts_with("math."),
-                    (Expr::Name(name), None) => {
-                        matches!(name.id.as_str(), "float" | "int" | "round" | "abs" | "min" | "max")
-                            || self.arithmetic.contains(name.id.as_str())
-                    }
-                    _ => false,
+                let is_named = |name: &ast::ExprName| {
+                    let name = name.id.as_str();
+                    KEEP_NUMBERS.contains(&name) || self.arithmetic.contains(name)
                 };
-                let is_function = is_function || self.attributes.is_arithmetic(self.scope, &call.func);
+                let is_function = || {
+                    call.func.as_name_expr().is_some_and(is_named)
+                        || self.attributes.is_arithmetic(self.scope, &call.func)
+                };
                 always_returns_number(self.ctx, &call.func)
-                    || is_function
-                        && !arguments.is_empty()
+                    || !arguments.is_empty()
+                        && is_function()
                         && arguments.args.iter().chain(keywords).all(is_number)
             }
             _ => false,
@@ -311,12 +313,9 @@ fn of_names(
         Expr::BinOp(operation) => inner(&operation.left) && inner(&operation.right),
         Expr::If(node) => inner(&node.body) && inner(&node.orelse),
         Expr::Call(call) => {
-            let is_function = match call.func.as_name_expr() {
-                Some(name) => matches!(name.id.as_str(), "float" | "int" | "round" | "abs" | "min" | "max"),
-                None => ctx.resolve(&call.func).is_some_and(|name| name.starts_with("math.")),
-            };
+            let keeps = call.func.as_name_expr().is_some_and(|name| KEEP_NUMBERS.contains(&name.id.as_str()));
             always_returns_number(ctx, &call.func)
-                || is_function && call.arguments.keywords.is_empty() && call.arguments.args.iter().all(inner)
+                || keeps && call.arguments.keywords.is_empty() && call.arguments.args.iter().all(inner)
         }
         _ => false,
     }
@@ -325,9 +324,8 @@ fn of_names(
 /// Returns whether a function returns a Python number for any argument: `len`, `math.cos`.
 fn always_returns_number(ctx: &FileContext, function: &Expr) -> bool {
     match ctx.resolve(function) {
-        Some(name) => name
-            .strip_prefix("math.")
-            .is_some_and(|name| !matches!(name, "frexp" | "modf" | "prod" | "sumprod")),
+        // `math.frexp` and `math.modf` return tuples.
+        Some(name) => name.strip_prefix("math.").is_some_and(|name| !matches!(name, "frexp" | "modf")),
         None => function.as_name_expr().is_some_and(|name| name.id == "len"),
     }
 }

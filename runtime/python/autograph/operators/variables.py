@@ -7,6 +7,8 @@ from ..capture import scalars
 from ..capture.places import delete_key
 from ..capture.staging import current
 from ..capture.unbound import Maybe, Undefined, UndefinedReturnValue
+from ..conversion import spans
+from ..errors import StagingError
 from ..record.ops import IF, NOT, Raise
 from ..record.types import BOOL
 from . import attributes
@@ -66,7 +68,8 @@ def ldu(load_v, name):
 
 
 def delete_missing(function, names, values):
-    """Removes the attributes and the elements with these names whose value is `Undefined`. `function` has assigned them."""
+    """Removes the attributes and the elements of dictionaries with these names whose value is `Undefined`. `function` has
+    assigned them. Raises `StagingError` for an element of another container."""
     for name, value in zip(names, values):
         part = _part(function, name) if isinstance(value, Undefined) else None
         if part is not None:
@@ -88,17 +91,19 @@ class _Element:
         return None
 
     def delete(self, value):
-        """Removes the element, to which `value` was assigned. The container may keep its elements in a dictionary:
-
-            def __setitem__(self, key, value):
-                self.items[key] = value
-        """
+        """Removes the element, to which `value` was assigned. Only a dictionary is known to be as before then: other
+        containers run the program's code, such as `def __setitem__(self, key, value): self.items[key] = value`."""
         if isinstance(self.container, dict):
-            return delete_key(self.container, self.key)
-        for kept in list(getattr(self.container, "__dict__", {}).values()):
-            if isinstance(kept, dict):
-                for key in [key for key, item in kept.items() if item is value]:
-                    delete_key(kept, key)
+            delete_key(self.container, self.key)
+        elif self._holds(value):
+            message = f"an item of this `{type(self.container).__name__}` does not exist before the staged code assigns it"
+            raise StagingError(f"{message}\nhelp: assign the item before", spans.current())
+
+    def _holds(self, value):
+        try:
+            return self.container[self.key] is value
+        except Exception:  # the container has no such element
+            return False
 
 
 class _Attribute:

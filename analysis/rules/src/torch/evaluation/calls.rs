@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ag_syntax::functions::is_generator;
+use ruff_python_ast::helpers::{map_callable, map_subscript};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
@@ -54,10 +55,7 @@ impl<'a> Evaluation<'_, 'a> {
     /// Returns the result of a function that is applied to its decorators.
     pub(super) fn decorated(&self, function: Value<'a>, decorators: &'a [ast::Decorator]) -> Value<'a> {
         decorators.iter().rev().fold(function, |value, decorator| {
-            let callee = match &decorator.expression {
-                Expr::Call(call) => &*call.func,
-                name => name,
-            };
+            let callee = map_callable(&decorator.expression);
             let is_static = callee.as_name_expr().is_some_and(|name| name.id == "staticmethod");
             match self.ctx.resolve(callee).as_deref() {
                 Some("torch.compile") => Value::Compiled(Rc::new(value)),
@@ -249,11 +247,7 @@ impl<'a> Evaluation<'_, 'a> {
                 return None;
             }
             for decorator in &class.decorator_list {
-                let callee = match &decorator.expression {
-                    Expr::Call(call) => &*call.func,
-                    name => name,
-                };
-                if self.ctx.resolve(callee)? != "dataclasses.dataclass" {
+                if self.ctx.resolve(map_callable(&decorator.expression))? != "dataclasses.dataclass" {
                     return None;
                 }
                 found.is_record = true;
@@ -263,10 +257,7 @@ impl<'a> Evaluation<'_, 'a> {
                 return None;
             }
             for base in &arguments.args {
-                let name = match base {
-                    Expr::Subscript(generic) => &*generic.value,
-                    name => name,
-                };
+                let name = map_subscript(base);
                 match (self.ctx.resolve(name).as_deref(), name) {
                     (Some("torch.nn.Module"), _) => found.is_module = true,
                     (Some("typing.NamedTuple"), _) => found.is_record = true,
@@ -398,7 +389,7 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn known_method(
         &mut self,
         object: &Value<'a>,
-        name: &str,
+        name: &'a str,
         arguments: Arguments<'a>,
     ) -> Evaluated<Value<'a>> {
         if name.starts_with("register_") && name.contains("hook") {
@@ -456,33 +447,23 @@ impl<'a> Evaluation<'_, 'a> {
             _ => {
                 object.forget();
                 arguments.forget();
+                self.forget_changes_of(vec![name]);
                 Ok(Value::Unknown)
             }
         }
     }
 }
 
-fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a ast::StmtFunctionDef> {
-    class.body.iter().rev().filter_map(Stmt::as_function_def_stmt).find(|def| def.name.as_str() == name)
+impl<'a> Evaluation<'_, 'a> {
+    /// Returns whether the class of an object defines a method or property with this name.
+    pub(super) fn defines(&self, object: &Object<'a>, name: &str) -> bool {
+        let hierarchy = self.hierarchy(object.class);
+        hierarchy.is_none_or(|it| it.classes.iter().any(|class| method(class, name).is_some()))
+    }
 }
 
-fn is_generator(def: &ast::StmtFunctionDef) -> bool {
-    struct Yields(bool);
-    impl<'a> SourceOrderVisitor<'a> for Yields {
-        fn visit_stmt(&mut self, statement: &'a Stmt) {
-            if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-                source_order::walk_stmt(self, statement);
-            }
-        }
-
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            self.0 |= matches!(expression, Expr::Yield(_) | Expr::YieldFrom(_));
-            source_order::walk_expr(self, expression);
-        }
-    }
-    let mut yields = Yields(false);
-    yields.visit_body(&def.body);
-    yields.0
+fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a ast::StmtFunctionDef> {
+    class.body.iter().rev().filter_map(Stmt::as_function_def_stmt).find(|def| def.name.as_str() == name)
 }
 
 /// Shows a shape: `(2, ?, 8)`.

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use ag_index::index::last_name;
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
@@ -230,7 +232,11 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Expr::Name(name) if !frame.scope.knows(&name.id) => Ok(self.builtin(&name.id, &arguments)),
             callee => {
+                let name = last_name(callee);
                 let callee = self.value(callee, frame)?;
+                if matches!(callee, Value::Unknown) {
+                    self.forget_changes_of(name.into_iter().map(Name::as_str).collect());
+                }
                 self.call(&callee, arguments, call.range())
             }
         }

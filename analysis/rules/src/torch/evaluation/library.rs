@@ -10,6 +10,29 @@ use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, requested};
 use super::values::{Convolution, Layer, Shape, Size, Value};
 use super::{Evaluated, Evaluation, MOST_ITERATIONS};
 
+/// Builtin functions that do not change their arguments.
+pub(super) const HARMLESS: [&str; 19] = [
+    "all",
+    "any",
+    "callable",
+    "enumerate",
+    "hasattr",
+    "id",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "print",
+    "range",
+    "repr",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "type",
+    "zip",
+];
+
 /// Activations and similar modules of `torch.nn`.
 const ACTIVATIONS: &[&str] = &[
     "AlphaDropout",
@@ -171,6 +194,18 @@ impl<'a> Evaluation<'_, 'a> {
                 None => default,
             };
         let dimensions = name.chars().rev().nth(1).and_then(|digit| digit.to_digit(10)).unwrap_or(0) as usize;
+        let convolution = |dilation: usize, transposed: bool| -> Option<Layer<'a>> {
+            Some(Layer::Conv(Convolution {
+                dimensions,
+                inputs: int(0, "in_channels", None)?,
+                outputs: int(1, "out_channels", None)?,
+                kernel: int(2, "kernel_size", None)?,
+                stride: int(3, "stride", Some(1))?,
+                padding: int(4, "padding", Some(0))?,
+                dilation: int(dilation, "dilation", Some(1))?,
+                transposed,
+            }))
+        };
         let layer = || -> Option<Layer<'a>> {
             Some(match name {
                 "Linear" => Layer::Linear {
@@ -188,31 +223,12 @@ impl<'a> Evaluation<'_, 'a> {
                 "BatchNorm1d" | "BatchNorm2d" | "BatchNorm3d" => {
                     Layer::BatchNorm { channels: int(0, "num_features", None)? }
                 }
-                "Conv1d" | "Conv2d" | "Conv3d" => Layer::Conv(Convolution {
-                    dimensions,
-                    inputs: int(0, "in_channels", None)?,
-                    outputs: int(1, "out_channels", None)?,
-                    kernel: int(2, "kernel_size", None)?,
-                    stride: int(3, "stride", Some(1))?,
-                    padding: int(4, "padding", Some(0))?,
-                    dilation: int(5, "dilation", Some(1))?,
-                    transposed: false,
-                }),
-                "ConvTranspose1d" | "ConvTranspose2d" | "ConvTranspose3d" => {
-                    // `output_padding` changes the size.
-                    if int(5, "output_padding", Some(0))? != 0 {
-                        return None;
-                    }
-                    Layer::Conv(Convolution {
-                        dimensions,
-                        inputs: int(0, "in_channels", None)?,
-                        outputs: int(1, "out_channels", None)?,
-                        kernel: int(2, "kernel_size", None)?,
-                        stride: int(3, "stride", Some(1))?,
-                        padding: int(4, "padding", Some(0))?,
-                        dilation: int(8, "dilation", Some(1))?,
-                        transposed: true,
-                    })
+                "Conv1d" | "Conv2d" | "Conv3d" => convolution(5, false)?,
+                // `output_padding` changes the size.
+                "ConvTranspose1d" | "ConvTranspose2d" | "ConvTranspose3d"
+                    if int(5, "output_padding", Some(0))? == 0 =>
+                {
+                    convolution(8, true)?
                 }
                 "MaxPool1d" | "MaxPool2d" | "AvgPool1d" | "AvgPool2d" => {
                     if arguments.positional.len() > 3
@@ -259,20 +275,6 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Evaluates a call of a builtin function.
     pub(super) fn builtin(&self, name: &str, arguments: &Arguments<'a>) -> Value<'a> {
-        const HARMLESS: [&str; 12] = [
-            "print",
-            "isinstance",
-            "hasattr",
-            "type",
-            "id",
-            "repr",
-            "str",
-            "sum",
-            "any",
-            "all",
-            "sorted",
-            "callable",
-        ];
         let values = &arguments.positional;
         let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
         match (name, values.as_slice(), ints.as_deref()) {

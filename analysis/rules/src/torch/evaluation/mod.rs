@@ -11,6 +11,7 @@
 //! if the program runs to this place.
 
 mod calls;
+mod effects;
 mod expressions;
 mod library;
 mod sizes;

@@ -225,7 +225,9 @@ fn convolve(convolution: &Convolution, shape: &[Size]) -> Checked<Option<Shape>>
     for size in &mut result[start..] {
         *size = match (*size, convolution.transposed) {
             (Size::Known(size), true) => {
-                Size::Known((size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1)
+                let strided = size.checked_sub(1).and_then(|steps| steps.checked_mul(stride));
+                let result = strided.and_then(|it| it.checked_add(dilation * (kernel - 1) - 2 * padding + 1));
+                result.map_or(Size::Unknown, Size::Known)
             }
             (Size::Dynamic(_), true) => Size::Derived,
             (size, true) => size,

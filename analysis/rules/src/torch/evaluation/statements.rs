@@ -1,7 +1,6 @@
 //! Statements.
 
 use ag_syntax::expressions;
-use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
@@ -75,12 +74,8 @@ impl<'a> Evaluation<'_, 'a> {
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
             Stmt::Raise(_) => return Ok(Flow::Leave),
-            Stmt::Global(node) => {
-                node.names.iter().for_each(|name| frame.scope.forget(name.as_str()));
-                return Ok(Flow::Leave);
-            }
-            Stmt::Nonlocal(node) => {
-                node.names.iter().for_each(|name| frame.scope.forget(name.as_str()));
+            Stmt::Global(ast::StmtGlobal { names, .. }) | Stmt::Nonlocal(ast::StmtNonlocal { names, .. }) => {
+                names.iter().for_each(|name| frame.scope.forget(name.as_str()));
                 return Ok(Flow::Leave);
             }
             Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
@@ -152,23 +147,6 @@ impl<'a> Evaluation<'_, 'a> {
         self.block(&node.body, frame)
     }
 
-    /// Forgets what statements may change that are not evaluated.
-    pub(super) fn skip(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Flow<'a> {
-        let mut effects = Effects::default();
-        effects.visit_body(body);
-        for name in effects.names {
-            frame.scope.set(name, Value::Unknown);
-        }
-        for name in effects.read {
-            let value = frame.scope.get(name);
-            if matches!(value, Value::List(_) | Value::Dict(_)) {
-                value.forget();
-            }
-        }
-        self.forgotten.extend(effects.attributes);
-        if effects.leaves { Flow::Leave } else { Flow::Next }
-    }
-
     pub(super) fn assign(&mut self, target: &'a Expr, value: Value<'a>, frame: &Frame<'a>) -> Evaluated<()> {
         match target {
             Expr::Name(name) => frame.scope.set(name.id.as_str(), value),
@@ -176,7 +154,10 @@ impl<'a> Evaluation<'_, 'a> {
                 let object = self.value(&attribute.value, frame)?;
                 match object {
                     Value::Object(object) => {
-                        if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                        if self.defines(&object, &attribute.attr) {
+                            // The setter of a property runs.
+                            self.forget_changes_of(vec![attribute.attr.as_str()]);
+                        } else if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
                             attributes.insert(attribute.attr.to_string(), value);
                         }
                     }
@@ -235,38 +216,4 @@ fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
     let (super::values::Size::Known(length), rest) = (*shape.first()?, &shape[1..]) else { return None };
     let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
     Some(vec![Value::tensor(rest.to_vec()); length])
-}
-
-/// What statements may change.
-#[derive(Default)]
-struct Effects<'a> {
-    names: Vec<&'a str>,
-    read: Vec<&'a str>,
-    attributes: Vec<&'a str>,
-    leaves: bool,
-}
-
-impl<'a> SourceOrderVisitor<'a> for Effects<'a> {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        match statement {
-            Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_) => self.leaves = true,
-            Stmt::FunctionDef(def) => self.names.push(def.name.as_str()),
-            Stmt::ClassDef(class) => self.names.push(class.name.as_str()),
-            _ => {}
-        }
-        source_order::walk_stmt(self, statement);
-    }
-
-    fn visit_expr(&mut self, expression: &'a Expr) {
-        match expression {
-            Expr::Name(name) if name.ctx.is_load() => self.read.push(name.id.as_str()),
-            Expr::Name(name) => self.names.push(name.id.as_str()),
-            Expr::Attribute(attribute) if !attribute.ctx.is_load() => {
-                self.attributes.push(attribute.attr.as_str());
-            }
-            Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_) => self.leaves = true,
-            _ => {}
-        }
-        source_order::walk_expr(self, expression);
-    }
 }

@@ -1,0 +1,128 @@
+//! What code may change that is not evaluated: the branches of an unknown condition, a `while` loop, a `try` statement,
+//! a function with an unknown decorator, and the functions of the file that such code calls.
+
+use ag_index::index::last_name;
+use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
+use ruff_python_ast::{Expr, Stmt};
+use rustc_hash::FxHashSet;
+
+use super::library::HARMLESS;
+use super::statements::Flow;
+use super::values::Value;
+use super::{Evaluation, Frame};
+use crate::effects::MUTATORS;
+
+/// The methods that a call of an object runs.
+const CALLED: [&str; 2] = ["forward", "__call__"];
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Forgets what statements may change that are not evaluated.
+    pub(super) fn skip(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Flow<'a> {
+        let mut effects = Effects::default();
+        effects.visit_body(body);
+        for name in effects.bound {
+            frame.scope.set(name, Value::Unknown);
+        }
+        for name in effects.changed {
+            frame.scope.get(name).forget();
+        }
+        self.forgotten.extend(effects.attributes);
+        self.forget_changes_of(effects.called);
+        if effects.leaves { Flow::Leave } else { Flow::Next }
+    }
+
+    /// Forgets what the functions and methods of the file with these names may change, and what the functions may change
+    /// that they call.
+    pub(super) fn forget_changes_of(&mut self, mut names: Vec<&'a str>) {
+        if !names.is_empty() {
+            names.extend(CALLED);
+        }
+        let mut seen = FxHashSet::default();
+        let mut next = 0;
+        while let Some(name) = names.get(next).copied() {
+            next += 1;
+            let functions = self.ctx.program().functions.iter().map(|(def, _)| *def);
+            for def in functions.filter(|def| def.name.as_str() == name) {
+                if seen.insert(def.range) {
+                    let mut effects = Effects::default();
+                    effects.visit_body(&def.body);
+                    for name in effects.changed {
+                        self.module.get(name).forget();
+                    }
+                    self.forgotten.extend(effects.attributes);
+                    names.extend(effects.called);
+                }
+            }
+        }
+    }
+}
+
+/// What statements may change.
+#[derive(Default)]
+struct Effects<'a> {
+    /// The names that they bind.
+    bound: Vec<&'a str>,
+    /// The names whose objects they may change.
+    changed: Vec<&'a str>,
+    /// The attributes that they assign, or whose objects they may change.
+    attributes: Vec<&'a str>,
+    /// The names of the functions and methods that they may run.
+    called: Vec<&'a str>,
+    leaves: bool,
+}
+
+impl<'a> Effects<'a> {
+    /// Adds an object that the statements may change: `items` and `self.items` in `self.items.append(x)`.
+    fn change(&mut self, object: &'a Expr) {
+        match object {
+            Expr::Name(name) => self.changed.push(name.id.as_str()),
+            Expr::Attribute(attribute) => self.attributes.push(attribute.attr.as_str()),
+            Expr::Subscript(item) => self.change(&item.value),
+            Expr::Starred(starred) => self.change(&starred.value),
+            _ => {}
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Effects<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_) => self.leaves = true,
+            Stmt::FunctionDef(def) => self.bound.push(def.name.as_str()),
+            Stmt::ClassDef(class) => self.bound.push(class.name.as_str()),
+            Stmt::AugAssign(node) => self.change(&node.target),
+            _ => {}
+        }
+        source_order::walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) if !name.ctx.is_load() => self.bound.push(name.id.as_str()),
+            Expr::Attribute(attribute) if !attribute.ctx.is_load() => {
+                let name = attribute.attr.as_str();
+                self.attributes.push(name);
+                // The attribute may be a property, whose setter runs.
+                self.called.push(name);
+            }
+            Expr::Subscript(item) if !item.ctx.is_load() => self.change(&item.value),
+            Expr::Call(call) => {
+                let name = last_name(&call.func).map(Name::as_str);
+                self.called.extend(name);
+                if let Expr::Attribute(method) = &*call.func
+                    && MUTATORS.contains(&method.attr.as_str())
+                {
+                    self.change(&method.value);
+                }
+                if !name.is_some_and(|name| HARMLESS.contains(&name)) {
+                    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+                    call.arguments.args.iter().chain(keywords).for_each(|argument| self.change(argument));
+                }
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_) => self.leaves = true,
+            _ => {}
+        }
+        source_order::walk_expr(self, expression);
+    }
+}
