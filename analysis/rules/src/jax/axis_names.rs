@@ -93,7 +93,7 @@ fn literals<'a>(
         _ => return None,
     };
     let first = literals.first()?;
-    literals.iter().all(|literal| literal.value == first.value).then_some(literals)
+    literals.iter().all(|it| it.value.to_str() == first.value.to_str()).then_some(literals)
 }
 
 /// Returns the functions that the file maps, each with the name of the axis, if it has one. Functions that are mapped
