@@ -22,6 +22,8 @@ impl Printer<'_, '_> {
             let precedence = OperatorPrecedence::from_expr(expression);
             let bracketed = precedence <= parent && parent != OperatorPrecedence::None;
             self.bracketed(bracketed, |printer| printer.synthesized(expression));
+        } else if let Expr::Starred(node) = expression {
+            self.starred(node);
         } else {
             let bracketed = self.needs_brackets(expression, parent);
             self.bracketed(bracketed, |printer| {
@@ -52,12 +54,17 @@ impl Printer<'_, '_> {
                     || self.has_line_break(node.range);
             }
             Expr::Named(_) | Expr::Yield(_) | Expr::YieldFrom(_) => return true,
-            Expr::Starred(_) => return false,
             _ => {}
         }
         let precedence = OperatorPrecedence::from_expr(expression);
         (precedence <= parent && parent != OperatorPrecedence::None)
             || (self.brackets == 0 && self.has_line_break(expression.range()))
+    }
+
+    /// `f(*x > 0)` is valid, but an element of a display is not: `f(*x > 0)` becomes `(*(x > 0),)`.
+    fn starred(&mut self, node: &ast::ExprStarred) {
+        self.push("*");
+        self.expression(&node.value, below(OperatorPrecedence::BitOr));
     }
 
     fn has_line_break(&self, range: TextRange) -> bool {
@@ -145,10 +152,7 @@ impl Printer<'_, '_> {
                     part(&node.step, ":");
                 }
             }
-            Expr::Starred(node) => {
-                self.push("*");
-                self.expression(&node.value, OperatorPrecedence::Starred);
-            }
+            Expr::Starred(node) => self.starred(node),
             Expr::Await(node) => {
                 self.push("await ");
                 self.expression(&node.value, OperatorPrecedence::Await);
