@@ -106,6 +106,15 @@ pub enum ArgumentSlot {
     Keyword(Name),
 }
 
+/// The types of the values to which a body rebinds a parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rebound {
+    /// Python values. The type is unknown if the binding time changes (`x = list(x)`).
+    pub others: AssumedType,
+    /// Tensors to which an argument of unknown type is rebound: `x = tf.reduce_sum(x)`.
+    pub tensors: AssumedType,
+}
+
 /// The types of one scope, as plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeTypes {
@@ -117,9 +126,8 @@ pub struct ScopeTypes {
     pub returns_value: bool,
     /// The types of the parameters.
     pub parameters: IndexVec<ParameterIndex, Fact>,
-    /// Parameters that the body rebinds to a value of a type that was not declared, with this type. The type is unknown
-    /// if the binding time changes (`x = list(x)`).
-    pub rebound: Vec<(Name, AssumedType)>,
+    /// Parameters that the body rebinds to a value of a type that was not declared.
+    pub rebound: Vec<(Name, Rebound)>,
     /// The types of defaults that are not literals, such as `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
     /// The calls of the function's parameters: for each call, the parameter and the types of the arguments by position.

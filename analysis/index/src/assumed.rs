@@ -49,6 +49,11 @@ impl AssumedType {
         }
     }
 
+    /// Returns whether a value is assumed to be a Tensor, and may be a structure of Tensors.
+    pub fn has_placeholder(&self) -> bool {
+        self.alternatives.iter().any(|alternative| matches!(alternative, TypeExpression::Placeholder(_)))
+    }
+
     /// Returns whether all values are `True`, `False` or `None`, and at least one is a `bool`.
     pub fn is_flag(&self) -> bool {
         let is_bool = |alternative: &TypeExpression| *alternative == TypeExpression::builtin("bool");

@@ -1,9 +1,9 @@
-//! Operations of Python that compare elements one by one, and so need the truth value of each comparison, or that look a
-//! value up by its hash.
+//! Operations of Python that compare elements one by one, and so need the truth value of each comparison.
 
 use ruff_python_ast::{self as ast, Expr};
 
 use crate::FunctionContext;
+use crate::hashing::is_dict;
 use ag_index::facts::{Alternative, Fact};
 use ag_syntax::qname::QName;
 
@@ -14,25 +14,6 @@ pub(crate) fn searched<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Op
     let name = method.attr.as_str();
     let searches = matches!(name, "index" | "count" | "remove") && is_sequence(ctx.fact(&method.value));
     Some((name, call.arguments.args.first().filter(|_| searches)?))
-}
-
-/// Returns the key that a method looks up in a dictionary: `x` in `rates.get(x, 0.1)`.
-pub(crate) fn key_of_dictionary<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {
-    let method = call.func.as_attribute_expr()?;
-    let looks_up = matches!(method.attr.as_str(), "get" | "pop" | "setdefault");
-    call.arguments.args.first().filter(|_| looks_up && is_dict(ctx.fact(&method.value)))
-}
-
-/// Returns whether a value is certainly a dictionary, or one of the dictionaries of `collections`.
-pub(crate) fn is_dict(fact: &Fact) -> bool {
-    let is_dict = |alternative: &Alternative| match alternative {
-        Alternative::Container { class, .. } => class == "dict",
-        Alternative::Instance { module: Some(module), class } => {
-            module == "collections" && matches!(class.as_str(), "Counter" | "OrderedDict" | "defaultdict")
-        }
-        _ => false,
-    };
-    !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_dict)
 }
 
 /// Returns the body of the lambda by which `max`, `min` and `sorted` compare: `pair[1]` in
@@ -56,20 +37,6 @@ pub(crate) fn compared_values<'a>(
         [Alternative::Container { staged: true, .. }]
     );
     (looks_up && holds_tensors && is_dict(ctx.fact(&method.value))).then_some((function, &*method.value))
-}
-
-/// Returns the Tensor that the cache of a function must hash: `grid` in `basis(3, grid)` for `@lru_cache` on `basis`.
-pub(crate) fn hashed_by_cache<'a>(
-    ctx: &FunctionContext,
-    call: &'a ast::ExprCall,
-    is_tensor: &dyn Fn(&Expr) -> bool,
-) -> Option<&'a Expr> {
-    let is_cached = matches!(
-        ctx.fact(&call.func).alternatives.as_slice(),
-        [Alternative::Instance { class, .. }] if class == "_lru_cache_wrapper"
-    );
-    let mut values = call.arguments.iter_source_order().map(|argument| argument.value());
-    values.find(|value| is_cached && is_tensor(value))
 }
 
 /// Returns whether a value is certainly a list or tuple of Python values. In a list of Tensors, Python first compares

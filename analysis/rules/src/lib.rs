@@ -20,6 +20,7 @@ mod evidence;
 pub mod findings;
 mod generators;
 mod guards;
+mod hashing;
 mod host_arrays;
 mod jax;
 mod loops;

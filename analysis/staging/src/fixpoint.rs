@@ -29,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::hierarchy::Hierarchy;
 use ag_db::Db;
 use ag_db::Document;
-use ag_index::answers::{ScopeTypes, Target};
+use ag_index::answers::{Rebound, ScopeTypes, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{RootOptions, Source, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
@@ -165,7 +165,7 @@ pub struct Fixpoint {
     /// these entries.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
     /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
-    rebound: BTreeMap<(Scope, Name), AssumedType>,
+    rebound: BTreeMap<(Scope, Name), Rebound>,
 }
 
 impl Fixpoint {
@@ -269,10 +269,11 @@ impl Fixpoint {
             changed |= replace_answer(&mut self.on_datasets, *scope, &types.on_datasets);
             changed |= replace_answer(&mut self.applied, *scope, &types.applied);
             changed |= replace_answer(&mut self.defaults, *scope, &types.defaults);
-            for (name, others) in &types.rebound {
+            for (name, rebound) in &types.rebound {
                 let known = self.rebound.entry((*scope, name.clone())).or_default();
                 let before = known.clone();
-                known.join(others);
+                known.others.join(&rebound.others);
+                known.tensors.join(&rebound.tensors);
                 changed |= *known != before;
             }
             if scope.code != Code::Module {
@@ -390,10 +391,13 @@ impl Fixpoint {
                 // TorchScript does not allow a name to change its annotated type.
                 let is_fixed = syntax.annotated
                     && self.typed_as(*scope).is_some_and(|staged| staged.mode == RootKind::TorchScript);
-                if let Some(others) = self.rebound.get(&(*scope, syntax.name.clone()))
+                if let Some(rebound) = self.rebound.get(&(*scope, syntax.name.clone()))
                     && !is_fixed
                 {
-                    assumed.join(others);
+                    assumed.join(&rebound.others);
+                    if assumed.has_placeholder() {
+                        assumed.join(&rebound.tensors);
+                    }
                 }
                 (!assumed.is_empty() || assumed.unknown && syntax.annotated).then_some(assumed)
             };
@@ -416,7 +420,10 @@ impl Fixpoint {
                     .zip(&signature.parameters)
                     .filter(|((_, parameter), syntax)| {
                         let rebound = self.rebound.get(&(*scope, syntax.name.clone()));
-                        rebound.is_some_and(|others| others.unknown) && is_one_type(&parameter.assumed)
+                        let changes = |it: &Rebound| {
+                            it.others.unknown || parameter.assumed.has_placeholder() && !it.tensors.is_empty()
+                        };
+                        rebound.is_some_and(changes) && is_one_type(&parameter.assumed)
                     })
                     .map(|((position, parameter), _)| (position, parameter.assumed.clone()))
                     .collect(),

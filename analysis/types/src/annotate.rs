@@ -334,11 +334,13 @@ impl Writer<'_> {
 
     fn annotation(&mut self, assumed: &AssumedType) -> Option<String> {
         let mut annotation = String::new();
+        // `x = tf.reduce_sum(x)` binds an argument to a `Tensor[Any]`, which is not an `ag_untyped_`.
+        let is_rebound = assumed.has_placeholder();
         for alternative in assumed.alternatives() {
             if !annotation.is_empty() {
                 annotation.push_str(" | ");
             }
-            if alternative.is_untyped_tensor() {
+            if alternative.is_untyped_tensor() && !is_rebound {
                 annotation.push_str(UNTYPED_TENSOR);
                 continue;
             }

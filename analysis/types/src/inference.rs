@@ -22,7 +22,7 @@ use ty_module_resolver::{ResolverFile, file_to_module};
 use ty_python_semantic::types::Type;
 use ty_python_semantic::{Db, HasType, ProgramEnvironment, SemanticModel};
 
-use ag_index::answers::ScopeTypes;
+use ag_index::answers::{Rebound, ScopeTypes};
 use ag_index::assumed::AssumedType;
 use ag_index::callbacks;
 use ag_index::facts::{Alternative, Binding, Fact, TensorKind};
@@ -81,7 +81,7 @@ impl<'db> Inference<'db> {
 
     /// Returns the parameters that the body rebinds to a value of another type. For the type engine, an inserted
     /// annotation is a declaration, which remains in effect after such an assignment.
-    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, AssumedType)> {
+    fn rebound(&self, def: &ast::StmtFunctionDef) -> Vec<(Name, Rebound)> {
         use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
         struct Assignments<'a>(Vec<(&'a Name, &'a Expr)>);
         impl<'a> Assignments<'a> {
@@ -110,31 +110,40 @@ impl<'db> Inference<'db> {
         }
         let mut assignments = Assignments(Vec::new());
         assignments.visit_body(&def.body);
-        let mut rebound = Vec::new();
+        let mut all = Vec::new();
         for parameter in def.parameters.iter_non_variadic_params() {
             let name = &parameter.parameter.name.id;
             let Some(declared) = parameter.inferred_type(&self.model) else { continue };
-            let own = self.fact(declared).binding();
-            let mut others = AssumedType::default();
+            let own = self.fact(declared);
+            let mut rebound = Rebound::default();
             for (_, value) in assignments.0.iter().filter(|(target, _)| *target == name) {
                 let Some(ty) = self.type_of(value) else { continue };
-                match (own, self.fact(ty).binding()) {
+                let other = self.fact(ty);
+                match (own.binding(), other.binding()) {
                     (Binding::Staged, Binding::Python) | (Binding::Python, Binding::Staged) => {
-                        others.unknown = true;
+                        rebound.others.unknown = true;
                     }
                     (Binding::Python, Binding::Python)
                         if !ty.is_assignable_to(self.db, &self.env, declared) =>
                     {
-                        self.add_assumed(ty, &mut others);
+                        self.add_assumed(ty, &mut rebound.others);
+                    }
+                    // The declaration would hide that `x = tf.reduce_sum(x)` is certainly a Tensor.
+                    (Binding::Staged, Binding::Staged)
+                        if own.unknown
+                            && !other.unknown
+                            && !ty.is_assignable_to(self.db, &self.env, declared) =>
+                    {
+                        self.add_assumed(ty, &mut rebound.tensors);
                     }
                     _ => {}
                 }
             }
-            if others != AssumedType::default() {
-                rebound.push((name.clone(), others));
+            if rebound != Rebound::default() {
+                all.push((name.clone(), rebound));
             }
         }
-        rebound
+        all
     }
 
     fn defaults(&self, def: &ast::StmtFunctionDef) -> Vec<(ParameterIndex, AssumedType)> {

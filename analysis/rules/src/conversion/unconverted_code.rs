@@ -5,9 +5,9 @@ use ruff_text_size::Ranged;
 
 use super::unconverted::{failure, may_be_flag};
 use crate::FunctionContext;
-use crate::comparisons;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
+use crate::hashing;
 use crate::tracing;
 use crate::tracing::Origin;
 use ag_db::diagnostic::Severity;
@@ -234,7 +234,7 @@ fn cached_calls(ctx: &FunctionContext) {
     for expression in expressions::of_function(ctx.def()) {
         let Expr::Call(call) = expression else { continue };
         let is_tensor = |argument: &Expr| ctx.fact(argument).is_tensor();
-        let Some(tensor) = comparisons::hashed_by_cache(ctx, call, &is_tensor) else { continue };
+        let Some(tensor) = hashing::hashed_by_cache(ctx, call, &is_tensor) else { continue };
         ctx.report(
             &UNCONVERTED_CODE,
             call.range(),

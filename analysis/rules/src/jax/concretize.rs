@@ -2,15 +2,17 @@
 
 use ruff_python_ast::{self as ast, Expr, Operator};
 
-use super::super::comparisons;
 use super::super::declare::declare_rule;
+use super::super::hashing;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
 use super::{snippet, value_severity};
 use ag_db::diagnostic::Severity;
+use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Fact};
 use ag_syntax::expressions::formatted_values;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -196,7 +198,7 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             (None, None) => of_method(ctx, call),
         }
         .or_else(|| {
-            let value = comparisons::hashed_by_cache(ctx, call, &|value| is_tensor(ctx, value))?;
+            let value = hashing::hashed_by_cache(ctx, call, &|value| is_tensor(ctx, value))?;
             let what = format!("the cache of `{}`", ctx.text(&*call.func));
             Some((what, value, "do not cache the function: tracers have no hash"))
         }),
@@ -209,26 +211,6 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
         Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => of_index(ctx, subscript),
-        Expr::Subscript(subscript) if comparisons::is_dict(ctx.fact(&subscript.value)) => {
-            let what = format!("the key of the dictionary `{}`", snippet(ctx, &subscript.value));
-            is_key(ctx, &subscript.slice).then_some((what, &*subscript.slice, LOOK_UP))
-        }
-        // `if length in cache`
-        Expr::Compare(compare) => {
-            let looks_up = matches!(compare.ops.first(), Some(ast::CmpOp::In | ast::CmpOp::NotIn));
-            let container =
-                compare.comparators.first().filter(|it| looks_up && comparisons::is_dict(ctx.fact(it)))?;
-            let what = format!("the key of the dictionary `{}`", snippet(ctx, container));
-            is_key(ctx, &compare.left).then_some((what, &*compare.left, LOOK_UP))
-        }
-        Expr::Set(set) => {
-            let value = set.elts.iter().find(|value| is_key(ctx, value))?;
-            Some(("the element of a set".to_owned(), value, LOOK_UP))
-        }
-        Expr::Dict(dict) => {
-            let value = dict.iter_keys().flatten().find(|key| is_key(ctx, key))?;
-            Some(("the key of a dictionary".to_owned(), value, LOOK_UP))
-        }
         // `[0.0] * length`
         Expr::BinOp(operation) if operation.op == Operator::Mult => {
             let (left, right) = (&*operation.left, &*operation.right);
@@ -247,6 +229,10 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         }
         _ => None,
     }
+    .or_else(|| {
+        let hashed = hashing::hashed(ctx, expression, &|value| is_key(ctx, value))?;
+        Some((hashed.what, hashed.value, LOOK_UP))
+    })
 }
 
 /// Finds a call of a builtin that needs a number: `int(x)`, `range(n)`.
@@ -256,7 +242,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
             "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype"
         }
         "range" => "use `jax.lax.fori_loop`, or make the bound a static argument",
-        "hash" | "set" => LOOK_UP,
+        "set" => LOOK_UP,
         _ => return None,
     };
     let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
@@ -285,10 +271,6 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     let method = attribute.attr.as_str();
     if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
         return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
-    }
-    if let Some(key) = comparisons::key_of_dictionary(ctx, call).filter(|key| is_key(ctx, key)) {
-        let what = format!("the key of the dictionary `{}`", snippet(ctx, &attribute.value));
-        return Some((what, key, LOOK_UP));
     }
     if LOGGING.contains(&method)
         && let Some((text, values)) = call.arguments.args.split_first()
@@ -347,10 +329,20 @@ fn is_certainly_array(ctx: &FunctionContext, value: &Expr) -> bool {
 }
 
 /// Returns whether a key is certainly a Tensor. A parameter of unknown type, or a part of such a parameter, may be a
-/// key of a dictionary instead: `for key in batch: out[key] = batch[key]`.
+/// key of a dictionary instead: `for key in batch: out[key] = batch[key]`, `{key: batch[key] for key in batch}`.
 fn is_key(ctx: &FunctionContext, key: &Expr) -> bool {
-    let is_assumed = || tracing::origin(ctx, key) == Origin::Assumed || parts::is_unknown_part(ctx, key);
-    is_tensor(ctx, key) && !(key.is_name_expr() && is_assumed())
+    let Some(name) = key.as_name_expr() else { return is_tensor(ctx, key) };
+    let definitions = ctx.flow.definitions_of(name.range, &QName::from(&name.id));
+    // The variable of a comprehension has no definition in the function.
+    if !is_tensor(ctx, key) || definitions.is_empty() {
+        return false;
+    }
+    let is_argument = definitions.iter().all(|definition| matches!(definition.kind, DefKind::Parameter(_)));
+    // The lowering rule of a primitive receives its static parameters by keyword.
+    let is_keyword = ctx.def().parameters.kwonlyargs.iter().any(|it| it.name().id == name.id);
+    // The arguments of a jitted function are arrays or trees of arrays, which have no hash.
+    is_argument && !is_keyword && ctx.root() == Some(RootKind::JaxJit)
+        || tracing::origin(ctx, key) != Origin::Assumed && !parts::is_unknown_part(ctx, key)
 }
 
 /// Returns whether a value is a list, tuple, `range` or string, whose index must be a number.

@@ -8,6 +8,7 @@ use crate::FunctionContext;
 use crate::comparisons;
 use crate::declare::declare_rule;
 use crate::guards::is_guarded;
+use crate::hashing;
 use ag_flow::DefKind;
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
@@ -72,13 +73,10 @@ fn check(ctx: &FunctionContext) {
         checker.decisions();
     }
     for expression in ctx.expressions() {
+        checker.hashes(expression);
         match expression {
             Expr::Call(call) => checker.call(call),
             Expr::Compare(compare) => checker.compare(compare),
-            Expr::Set(ast::ExprSet { elts, .. }) => elts.iter().for_each(|element| checker.hashes(element)),
-            Expr::Dict(dict) => {
-                dict.items.iter().filter_map(|item| item.key.as_ref()).for_each(|key| checker.hashes(key));
-            }
             Expr::ListComp(ast::ExprListComp { generators, .. })
             | Expr::SetComp(ast::ExprSetComp { generators, .. })
             | Expr::DictComp(ast::ExprDictComp { generators, .. })
@@ -169,7 +167,6 @@ fn builtin_use(name: &str) -> Option<(Use, &'static str)> {
         "list" | "tuple" | "iter" => (Use::Iterates, "`tf.unstack`"),
         "reversed" => (Use::Iterates, "`tf.reverse`"),
         "bool" => (Use::Bool, "the Tensor itself, or `tf.cast`"),
-        "hash" => (Use::Bool, "`x.ref()` to identify the object"),
         _ => return None,
     })
 }
@@ -243,11 +240,6 @@ impl<'a> Checker<'_, 'a> {
         if let Some((method, tensor)) = comparisons::searched(ctx, call).filter(|it| self.is_tensor(it.1)) {
             let what = format!("the argument of `.{method}()`");
             self.report(tensor, call.range(), &what, "a Tensor", "`tf.where(values == x)`");
-            return;
-        }
-        if let Some(key) = comparisons::key_of_dictionary(ctx, call).filter(|key| self.is_tensor(key)) {
-            let instead = "`tf.lookup.StaticHashTable`, or `tf.gather`";
-            self.report(key, call.range(), "the key of a dictionary", "a Tensor", instead);
             return;
         }
         if let Some((function, tensor)) = comparisons::pushed(ctx, call, &|value| self.is_tensor(value)) {
@@ -351,17 +343,27 @@ impl<'a> Checker<'_, 'a> {
     }
 
     /// Reports a Tensor as an element of a set or a key of a dictionary.
-    fn hashes(&self, element: &'a Expr) {
-        if self.is_tensor(element) && matches!(self.ctx.fact(element).tensor_kind(), Some(TensorKind::Tensor))
-        {
-            let what = "an element of a set or a key of a dictionary";
-            self.report(
-                element,
-                element.range(),
-                what,
-                "a Tensor",
-                "a list, or `x.ref()` to identify the object",
-            );
+    /// Reports a key of a dictionary or an element of a set.
+    fn hashes(&self, expression: &'a Expr) {
+        // AG211 reports `rates[n]`, AG307 reports `hash(n)`, and `compare` reports `n in rates`.
+        let is_reported = match expression {
+            Expr::Call(call) => self.ctx.builtin(&call.func) == Some("hash"),
+            Expr::Subscript(item) => !item.slice.is_tuple_expr(),
+            Expr::Compare(compare) => self.is_tensor(&compare.left),
+            _ => false,
+        };
+        if is_reported {
+            return;
+        }
+        // An argument that is only assumed to be a Tensor may be the key of a new dictionary, but not of a search.
+        let is_search = expression.is_call_expr();
+        let is_tensor = |value: &Expr| {
+            self.is_tensor(value)
+                && (is_search || self.ctx.fact(value).tensor_kind() == Some(TensorKind::Tensor))
+        };
+        if let Some(hashed) = hashing::hashed(self.ctx, expression, &is_tensor) {
+            let instead = "`tf.lookup.StaticHashTable` or `tf.gather`, or `x.ref()` to identify the object";
+            self.report(hashed.value, expression.range(), &hashed.what, "a Tensor", instead);
         }
     }
 

@@ -5,8 +5,8 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::callers;
-use crate::comparisons;
 use crate::declare::declare_rule;
+use crate::hashing;
 use crate::pitfalls::{eager_reads, object_state};
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
@@ -185,7 +185,7 @@ impl Stores<'_, '_> {
             return;
         }
         let place = match target {
-            Expr::Subscript(item) if comparisons::is_dict(ctx.fact(&item.value)) => &*item.value,
+            Expr::Subscript(item) if hashing::is_dict(ctx.fact(&item.value)) => &*item.value,
             target => target,
         };
         let Some(name) = QName::from_expr(place) else { return };
