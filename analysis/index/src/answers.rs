@@ -98,6 +98,8 @@ pub struct CallSite {
     pub functions: Vec<(ArgumentSlot, Target)>,
     /// Whether this is `self.method(…)`, so that a derived class may override the method.
     pub on_self: bool,
+    /// The method, if this is `self.method(…)` in a class that does not define it, so that a derived class must.
+    pub missing: Option<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +156,7 @@ impl CallSite {
             lambdas,
             functions,
             on_self,
+            missing,
             expression: _,
             location: _,
         } = self;
@@ -167,6 +170,7 @@ impl CallSite {
             && lambdas.iter().map(slot).eq(other.lambdas.iter().map(slot))
             && *functions == other.functions
             && *on_self == other.on_self
+            && *missing == other.missing
     }
 
     /// Returns a call without arguments.
@@ -183,6 +187,7 @@ impl CallSite {
             lambdas: Vec::new(),
             functions: Vec::new(),
             on_self: false,
+            missing: None,
         }
     }
 }

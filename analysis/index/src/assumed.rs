@@ -54,6 +54,11 @@ impl AssumedType {
         self.alternatives.iter().any(|alternative| matches!(alternative, TypeExpression::Placeholder(_)))
     }
 
+    /// Returns whether all types are known, and some value is not an instance of a builtin class.
+    pub fn is_beyond_builtins(&self) -> bool {
+        !self.unknown && self.alternatives.iter().any(|it| !matches!(it, TypeExpression::Builtin(_)))
+    }
+
     /// Returns whether all values are `True`, `False` or `None`, and at least one is a `bool`.
     pub fn is_flag(&self) -> bool {
         let is_bool = |alternative: &TypeExpression| *alternative == TypeExpression::builtin("bool");

@@ -14,7 +14,7 @@ use ruff_python_ast::name::Name;
 
 use crate::answers::ScopeTypes;
 use crate::assumed::AssumedType;
-use crate::ids::{Code, DocumentIndex, ParameterIndex};
+use crate::ids::{ClassIndex, Code, DocumentIndex, ParameterIndex};
 use crate::index::FileIndex;
 use crate::lambdas::LambdaTypes;
 
@@ -41,6 +41,8 @@ pub struct Assumption {
     pub lambdas: Vec<LambdaTypes>,
     /// Whether AutoGraph converts the function, so that `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
+    /// The results of methods that classes of the file call but do not define, because derived classes do.
+    pub missing_methods: Vec<(ClassIndex, Name, AssumedType)>,
 }
 
 /// Assumptions by document and code.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ag_db::{Db, Document, text};
 use ag_index::ids::{Code, FunctionIndex};
-use ag_index::index::{FileIndex, ParameterSyntax, Signature, file_index, tree};
+use ag_index::index::{Annotation, FileIndex, ParameterSyntax, Signature, file_index, tree};
 use ag_index::roots::RootSite;
 use ag_syntax::functions::FunctionAst;
 use ruff_db::source::SourceText;
@@ -189,7 +189,7 @@ fn same_signature(before: &Signature, after: &Signature) -> bool {
     } = before;
     parameters.len() == after.parameters.len()
         && parameters.iter().zip(&after.parameters).all(|(before, after)| same_parameter(before, after))
-        && return_annotation.is_some() == after.return_annotation.is_some()
+        && return_annotation.map(precision) == after.return_annotation.map(precision)
         && *is_generator == after.is_generator
         && *is_static == after.is_static
         && *is_property == after.is_property
@@ -213,16 +213,18 @@ fn same_parameter(before: &ParameterSyntax, after: &ParameterSyntax) -> bool {
         name_range: _,
         initial_uses: _,
     } = before;
-    let shape = |parameter: &ParameterSyntax| {
-        let annotation = parameter.annotation?;
-        Some((annotation.quoted, annotation.vague, annotation.variable, annotation.number))
-    };
+    let shape = |parameter: &ParameterSyntax| parameter.annotation.map(precision);
     *name == after.name
         && *kind == after.kind
         && *annotated == after.annotated
         && shape(before) == shape(after)
         && *default == after.default
         && *used_as_python == after.used_as_python
+}
+
+/// Returns what the assumptions depend on in an annotation.
+fn precision(annotation: Annotation) -> [bool; 4] {
+    [annotation.quoted, annotation.vague, annotation.variable, annotation.number]
 }
 
 impl Version {

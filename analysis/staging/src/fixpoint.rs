@@ -9,6 +9,7 @@
 //!
 //! The result is a function of the project's texts and settings alone: every run starts from scratch.
 
+mod abstract_methods;
 mod by_value;
 mod calls;
 mod eager_models;
@@ -26,7 +27,7 @@ use ruff_index::{IndexSlice, IndexVec};
 use ruff_python_ast::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::hierarchy::Hierarchy;
+use crate::hierarchy::{ClassId, Hierarchy};
 use ag_db::Db;
 use ag_db::Document;
 use ag_index::answers::{Rebound, ScopeTypes, Target};
@@ -164,6 +165,8 @@ pub struct Fixpoint {
     /// Functions that unconverted code calls, with the reason why that call does not convert them. No types depend on
     /// these entries.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
+    /// The methods that classes call on `self` and derived classes define, by class. Monotone.
+    overridden: BTreeSet<(ClassId, Name)>,
     /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
     rebound: BTreeMap<(Scope, Name), Rebound>,
 }
@@ -204,6 +207,7 @@ impl Fixpoint {
             on_datasets: BTreeMap::new(),
             passed_lambdas: BTreeMap::new(),
             called_unconverted: BTreeMap::new(),
+            overridden: BTreeSet::new(),
             rebound: BTreeMap::new(),
         };
         fixpoint.find_tracing_of_models(db);
@@ -429,9 +433,11 @@ impl Fixpoint {
                     .collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.typed_as(*scope).is_some_and(|staged| staged.converts),
+                missing_methods: Vec::new(),
             };
             assumptions.entry(scope.document).or_default().insert(scope.code, assumption);
         }
+        self.add_overriding_results(db, &mut assumptions);
         for (scope, lambdas) in &self.lambdas {
             let functions = assumptions.entry(scope.document).or_default();
             functions.entry(scope.code).or_default().lambdas.clone_from(lambdas);

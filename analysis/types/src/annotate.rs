@@ -105,10 +105,8 @@ pub(crate) fn annotated_source(
         if matches!(queried, Queried::Slice(slice) if !slice.has_result(function)) {
             continue;
         }
-        if let Some(annotation) = assumption.returns.as_ref().and_then(|assumed| writer.annotation(assumed))
-            && signature.return_annotation.is_none()
-        {
-            writer.insert(signature.returns_at, format!(" -> \"{annotation}\""));
+        if let Some(returns) = &assumption.returns {
+            writer.returns(signature, returns);
         }
     }
     for (position, class) in index.definitions.classes.iter_enumerated() {
@@ -119,6 +117,7 @@ pub(crate) fn annotated_source(
     }
     let has_class = |class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class));
     writer.buffers(index, &has_class);
+    writer.missing_methods(index, assumptions, &has_class);
     writer.replace_methods(index, &has_class);
     writer.probes(index, methods);
     for lambda in &index.lambdas {
@@ -189,6 +188,22 @@ impl Writer<'_> {
         }
     }
 
+    /// Inserts an annotation for the result, or replaces an imprecise one that the user wrote: `-> Any`, `-> dict`, and
+    /// `-> float` for a function that returns a Tensor.
+    fn returns(&mut self, signature: &Signature, returns: &AssumedType) {
+        let Some(annotation) = self.annotation(returns) else { return };
+        match signature.return_annotation {
+            None => self.insert(signature.returns_at, format!(" -> \"{annotation}\"")),
+            Some(_) if signature.is_generator => {}
+            Some(written)
+                if written.vague && !written.variable || written.number && returns.is_beyond_builtins() =>
+            {
+                self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
+            }
+            Some(_) => {}
+        }
+    }
+
     /// Inserts a method `__call__` into a module or layer. A call of the object runs `forward` or `call`, but the base
     /// class declares the result of `__call__` as `Any`:
     ///
@@ -214,7 +229,7 @@ impl Writer<'_> {
         let Some(run) = method("forward").or_else(|| method("call")) else { return };
         let written = index.signatures.get(run).and_then(|signature| signature.return_annotation);
         let returns = match written {
-            Some(range) => text.get(std::ops::Range::<usize>::from(range)).map(ToOwned::to_owned),
+            Some(written) => text.get(std::ops::Range::<usize>::from(written.range)).map(ToOwned::to_owned),
             None => {
                 let assumed =
                     assumptions.get(&Code::Function(run)).and_then(|assumption| assumption.returns.as_ref());
@@ -231,6 +246,34 @@ impl Writer<'_> {
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
             self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Inserts the methods that a class calls on `self`, but only derived classes define:
+    ///
+    /// ```python
+    /// class Model:
+    ///     def loss(self, x): return jnp.mean(self.forward(x))
+    ///     def forward(self, *ag_args, **ag_kwargs) -> "ag_m0.Array": ...
+    /// ```
+    fn missing_methods(
+        &mut self,
+        index: &FileIndex,
+        assumptions: &BTreeMap<Code, Assumption>,
+        has_class: &dyn Fn(ClassIndex) -> bool,
+    ) {
+        let Some(module) = assumptions.get(&Code::Module) else { return };
+        for (position, name, result) in &module.missing_methods {
+            let Some(class) = index.definitions.classes.get(*position) else { continue };
+            let indentation = &class.indentation;
+            if !has_class(*position) || indentation.is_empty() {
+                continue;
+            }
+            if let Some(result) = self.annotation(result) {
+                let method =
+                    format!("\n{indentation}def {name}(self, *ag_args, **ag_kwargs) -> \"{result}\": ...");
+                self.insert(class.range.end(), method);
+            }
         }
     }
 

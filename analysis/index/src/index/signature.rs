@@ -18,7 +18,7 @@ pub struct Signature {
     /// The offset at which ` -> T` is inserted: after the closing parenthesis.
     pub returns_at: TextSize,
     /// The user's return annotation.
-    pub return_annotation: Option<TextRange>,
+    pub return_annotation: Option<Annotation>,
     /// The start of the body.
     pub body_at: TextSize,
     pub is_generator: bool,
@@ -158,7 +158,7 @@ impl Signature {
             parameters: IndexVec::from_raw(all),
             returns_at: parameters.end(),
             body_at: def.body.first().map_or(def.end(), Ranged::start),
-            return_annotation: def.returns.as_ref().map(|annotation| annotation.range()),
+            return_annotation: def.returns.as_deref().map(|annotation| Annotation::of(annotation, variables)),
             is_generator: false,
             is_static: decorators.iter().any(|name| name == "staticmethod"),
             is_property: decorators

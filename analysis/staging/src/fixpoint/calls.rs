@@ -10,6 +10,7 @@ use ag_index::index::FileIndex;
 use ag_index::lambdas::LambdaStage;
 use ag_index::modules::module_name;
 use ag_index::oracle::Scope;
+use ruff_python_ast::name::Name;
 
 impl Fixpoint {
     pub(super) fn absorb_calls(&mut self, db: &dyn Db, scope: Scope, types: &ScopeTypes) -> bool {
@@ -39,6 +40,15 @@ impl Fixpoint {
                 (None, None) => None,
             };
             let mode = caller.as_ref().filter(|caller| !caller.possible || !is_evidence).map(|it| it.mode);
+            let missing = call.missing.as_ref().zip(self.class_of(db, scope));
+            let missing = missing.map(|(name, class)| self.implementing(db, class, name));
+            for (class, method) in missing.into_iter().flatten() {
+                let Some(entry) = self.index(db, method).function(method.code) else { continue };
+                let document = self.documents[method.document];
+                let target = Target { document, path: entry.path.clone(), bound: true };
+                changed |= self.reach_overriding(db, scope, caller.as_ref(), class, method, call);
+                self.contribute(db, scope, call, mode, &target, method, &mut contributions);
+            }
             for target in &call.targets {
                 let Some(callee) = self.scope_of(db, target) else { continue };
                 let overriding = match self.index(db, callee).function(callee.code) {
@@ -46,15 +56,7 @@ impl Fixpoint {
                     _ => Vec::new(),
                 };
                 for (class, method) in overriding {
-                    if let Some(caller) = &caller {
-                        let own = match self.is_inherited(db, scope, class) {
-                            true => Certainty::Inherited,
-                            false => Certainty::Uncertain,
-                        };
-                        let certainty = caller.certainty.max(own);
-                        let caller = Staged { certainty, ..caller.clone() };
-                        changed |= self.reach(db, scope, &caller, method, call);
-                    }
+                    changed |= self.reach_overriding(db, scope, caller.as_ref(), class, method, call);
                     self.contribute(db, scope, call, mode, target, method, &mut contributions);
                 }
                 if let Some(caller) = &caller
@@ -106,6 +108,28 @@ impl Fixpoint {
             static_parameters: StaticParameters::default(),
             options: RootOptions::default(),
         })
+    }
+
+    /// Stages a method that overrides the one that `self.method()` in `scope` names. Returns whether it is new.
+    fn reach_overriding(
+        &mut self,
+        db: &dyn Db,
+        scope: Scope,
+        caller: Option<&Staged>,
+        class: ClassId,
+        method: Scope,
+        call: &CallSite,
+    ) -> bool {
+        let own_class = self.class_of(db, scope);
+        let name = self.index(db, method).function(method.code).map(|entry| Name::new(entry.path.name()));
+        let is_new = own_class.zip(name).is_some_and(|called| self.overridden.insert(called));
+        let Some(caller) = caller else { return is_new };
+        let own = match self.is_inherited(db, scope, class) {
+            true => Certainty::Inherited,
+            false => Certainty::Uncertain,
+        };
+        let caller = Staged { certainty: caller.certainty.max(own), ..caller.clone() };
+        self.reach(db, scope, &caller, method, call) || is_new
     }
 
     /// Stages a function that staged code calls. Returns whether anything changed.

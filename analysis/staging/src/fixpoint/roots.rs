@@ -41,7 +41,7 @@ fn method_around(index: &FileIndex, code: Code) -> Option<(FunctionIndex, &str)>
 
 /// The maximum number of derived classes. If there are more, a call of a method of the base class is little evidence
 /// for each of them.
-const MAX_DERIVED: usize = 64;
+pub(super) const MAX_DERIVED: usize = 64;
 
 impl Staged {
     /// Returns how a root site stages a function. `bound` is the number of leading parameters that are bound before.
@@ -242,13 +242,13 @@ impl Fixpoint {
     /// Returns the methods that `self.method()` in `scope` may call because they override `method` in derived classes.
     /// Each is returned with its class.
     pub(super) fn overriding(&self, db: &dyn Db, scope: Scope, name: &str) -> Vec<(ClassId, Scope)> {
-        let Some(class) = self.index(db, scope).class_around(scope.code) else { return Vec::new() };
-        let derived = self.hierarchy.derived(ClassId { document: scope.document, class }, MAX_DERIVED);
+        let Some(class) = self.class_of(db, scope) else { return Vec::new() };
+        let derived = self.hierarchy.derived(class, MAX_DERIVED);
         derived.into_iter().filter_map(|class| Some((class, self.method_of(db, class, name)?))).collect()
     }
 
     /// Returns the method that a class itself defines under a name.
-    fn method_of(&self, db: &dyn Db, class: ClassId, name: &str) -> Option<Scope> {
+    pub(super) fn method_of(&self, db: &dyn Db, class: ClassId, name: &str) -> Option<Scope> {
         let index = file_index(db, *self.documents.get(class.document)?);
         let methods = &index.definitions.classes.get(class.class)?.methods;
         let function = methods.iter().rev().copied().find(|method| index.short_name(*method) == name)?;

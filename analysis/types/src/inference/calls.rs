@@ -2,6 +2,7 @@
 //! (`lax.scan(body, …)` calls `body`), and implicit calls of special methods.
 
 use ruff_db::parsed::parsed_module;
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ty_python_semantic::HasType;
 use ty_python_semantic::types::Type;
@@ -108,7 +109,11 @@ impl Inference<'_> {
         }
         let mut open = applies || bound > 0;
         let mut partial = false;
-        if targets.is_empty() {
+        let missing = self.missing_method(&call.func, &targets);
+        if missing.is_some() {
+            targets.clear();
+        }
+        if targets.is_empty() && missing.is_none() {
             // `strategy.run(step, args=(x, y))`, `partial(f, x)`, `jax.jit(f)(x)`, `jax.vmap(f)(x)`.
             let Some((function, skipped)) = resolve::applied_function(&index.imports, call) else { return };
             targets = self.targets(function);
@@ -123,7 +128,8 @@ impl Inference<'_> {
                 open |= bound > 0;
             }
         }
-        let mut site = CallSite { open: partial, partial, ..CallSite::of(targets, Some(expression)) };
+        let mut site =
+            CallSite { open: partial, partial, missing, ..CallSite::of(targets, Some(expression)) };
         let mut spread = None;
         let mut give = |slot: ArgumentSlot, argument: &Expr| {
             if let Some(id) = lambda(argument) {
@@ -167,6 +173,20 @@ impl Inference<'_> {
         if !setup.is_empty() {
             calls.push(CallSite { open: true, implicit: true, ..CallSite::of(setup, Some(expression)) });
         }
+    }
+
+    /// Returns the method that `self.method(…)` calls, if the class does not define it. Then its type is unknown, or it is
+    /// the method that annotated source declares instead.
+    fn missing_method(&self, callee: &Expr, targets: &[Target]) -> Option<Name> {
+        let method = callee.as_attribute_expr().filter(|_| on_self(callee))?;
+        let is_missing = match targets {
+            [] => matches!(self.type_of(callee), Some(Type::Dynamic(_))),
+            targets => targets.iter().all(|target| {
+                target.document == self.source.document
+                    && self.source.index.definitions.find(&target.path).is_none()
+            }),
+        };
+        is_missing.then(|| method.attr.id.clone())
     }
 
     /// Returns the function that Python applies to elements, and the types of its arguments: `map(f, xs)`,
