@@ -318,6 +318,19 @@ impl Fact {
         }
     }
 
+    /// Returns the kind of Tensor that the value is unless it is a Python number or `None`, which have hardly any
+    /// attributes: `total` in `total.numpy()` after `total = 0.0` and `total += tf.reduce_sum(x)` in a loop.
+    pub fn kind_of_object(&self) -> Option<TensorKind> {
+        let is_object = |it: &&Alternative| {
+            !matches!(it, Alternative::None | Alternative::Bool(_) | Alternative::Int(_) | Alternative::Float)
+        };
+        let mut objects = self.alternatives.iter().filter(is_object);
+        match (objects.next(), objects.next()) {
+            (Some(Alternative::Tensor { kind, .. }), None) => Some(*kind),
+            _ => None,
+        }
+    }
+
     /// Returns the definition of the callable that the value is, if there is no other alternative.
     pub fn callee(&self) -> Option<&Callee> {
         match self.alternatives.as_slice() {

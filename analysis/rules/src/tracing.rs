@@ -4,6 +4,7 @@
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::names::Names;
 use super::{FunctionContext, defaults, mapped, path_certainty};
 use ag_db::Db;
 use ag_db::diagnostic::Severity;
@@ -262,6 +263,35 @@ pub(super) fn is_outside_staged_code<'db>(db: &'db dyn Db, function: FunctionId<
         around = rest;
     }
     true
+}
+
+/// Returns whether a name is a variable of an enclosing function that is staged, so that its value is computed while that
+/// function is traced:
+///
+/// ```python
+/// @jax.jit
+/// def step(x):
+///     total = jnp.sum(x)
+///     def scaled(y): return y / float(total)
+/// ```
+pub(super) fn is_captured_in_trace(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Name(name) = expression else { return false };
+    let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+    if definitions.is_empty() || definitions.iter().any(|definition| definition.kind != DefKind::Outer) {
+        return false;
+    }
+    let mut around = ctx.path.qualname.as_str();
+    while let Some((rest, _)) = around.rsplit_once('.') {
+        around = rest;
+        let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
+        let function = FunctionId::new(ctx.db, ctx.document, path);
+        let Some(tree) = function_ast(ctx.db, function).as_ref() else { continue };
+        let is_parameter = tree.def().parameters.iter().any(|parameter| parameter.name().id == name.id);
+        if is_parameter || Names::of_body(&tree.def().body).bound.contains(name.id.as_str()) {
+            return queries::stage(ctx.db, function).is_some();
+        }
+    }
+    false
 }
 
 /// Returns whether a parameter is listed in `static_argnums` or `static_argnames`.

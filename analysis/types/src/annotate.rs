@@ -195,9 +195,7 @@ impl Writer<'_> {
         match signature.return_annotation {
             None => self.insert(signature.returns_at, format!(" -> \"{annotation}\"")),
             Some(_) if signature.is_generator => {}
-            Some(written)
-                if written.vague && !written.variable || written.number && returns.is_beyond_builtins() =>
-            {
+            Some(written) if written.vague || written.number && returns.is_beyond_builtins() => {
                 self.edits.push((written.range.start(), written.range.len(), format!("\"{annotation}\"")));
             }
             Some(_) => {}

@@ -10,7 +10,7 @@ use super::{snippet, value_severity};
 use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::dialect::RootKind;
-use ag_index::facts::{Alternative, Fact};
+use ag_index::facts::{Alternative, Fact, TensorKind};
 use ag_syntax::expressions::formatted_values;
 use ag_syntax::qname::QName;
 
@@ -269,7 +269,11 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
 fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concretized<'a>> {
     let attribute = call.func.as_attribute_expr()?;
     let method = attribute.attr.as_str();
-    if matches!(method, "item" | "tolist" | "tobytes") && is_tensor(ctx, &attribute.value) {
+    let is_object = || {
+        let fact = ctx.fact(&attribute.value);
+        !fact.unknown && fact.kind_of_object() == Some(TensorKind::Tensor)
+    };
+    if matches!(method, "item" | "tolist" | "tobytes") && (is_tensor(ctx, &attribute.value) || is_object()) {
         return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
     }
     if LOGGING.contains(&method)

@@ -172,7 +172,9 @@ fn decision_severity(ctx: &FunctionContext, decision: &Decision) -> (&'static st
 
 /// Returns the severity of a finding where Python needs the value of `expression`, a Tensor.
 fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
-    let concrete = tracing::origin(ctx, expression) == Origin::Outside && !is_operation(expression);
+    let concrete = tracing::origin(ctx, expression) == Origin::Outside
+        && !is_operation(expression)
+        && !tracing::is_captured_in_trace(ctx, expression);
     let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };

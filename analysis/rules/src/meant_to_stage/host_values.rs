@@ -283,10 +283,7 @@ fn has_type_test(ctx: &FunctionContext, value: &Expr) -> bool {
 /// that only arrays support.
 fn is_array(ctx: &FunctionContext, value: &Expr) -> bool {
     let fact = ctx.fact(value);
-    let is_one = matches!(
-        fact.alternatives.as_slice(),
-        [Alternative::Tensor { kind: TensorKind::Tensor | TensorKind::Variable, .. }]
-    );
+    let is_one = matches!(fact.kind_of_object(), Some(TensorKind::Tensor | TensorKind::Variable));
     is_one && (!fact.unknown || value.is_name_expr() && tracing::origin(ctx, value) == Origin::Assumed)
 }
 

@@ -43,6 +43,22 @@ impl<'db> Inference<'db> {
         if targets.is_empty() {
             self.add_applied(expression, targets);
         }
+        if targets.is_empty() {
+            self.add_own_constructor(expression, targets);
+        }
+    }
+
+    /// For `cls` in a class method, whose type is `type[Self]`, adds the constructor of the class.
+    fn add_own_constructor(&self, expression: &Expr, targets: &mut Vec<Target>) {
+        let is_cls = expression.as_name_expr().is_some_and(|name| name.id.as_str() == "cls");
+        if !is_cls || !matches!(self.type_of(expression), Some(Type::SubclassOf(_))) {
+            return;
+        }
+        let classes = locate::definitions(self.db, self.file).classes.iter();
+        let around = classes.filter(|class| class.range.contains_range(expression.range()));
+        if let Some(class) = around.max_by_key(|class| class.range.start()) {
+            self.add_method(FileRange::new(self.file, class.name_range), &["__init__"], targets);
+        }
     }
 
     /// Returns whether an expression refers to a function, method, class or module of a library. The expression has no
