@@ -310,8 +310,9 @@ def decided_on_error(staging):
         raise
     except AutographError:
         raise
-    except Exception:
+    except Exception as error:
         restart_decided(staging)
+        staging.conditional = error
         raise
 
 

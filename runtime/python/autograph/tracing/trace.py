@@ -186,7 +186,7 @@ class Trace:
                         raise RunInPython(error, lasts=True) from None  # Python runs the call without this error, too
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
-                    is_assumed = staging.assumptions or staging.path.made
+                    is_assumed = staging.assumptions or staging.path.made or staging.conditional is error
                     if is_assumed or staging.refused_operands or self._has_changes(staging, before, numbers):
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
