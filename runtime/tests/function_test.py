@@ -336,7 +336,7 @@ def test_functions_run_eagerly():
         ag.run_functions_eagerly(False)
     assert not f.traces
     with pytest.raises(ag.StagingError, match="needs the data of a tensor"):
-        f(t(1))
+        f.graph(t(1))
 
 
 def test_eager_from_the_environment():

@@ -392,7 +392,7 @@ class Function(Lookup):
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
         except RunInPython as signal:
-            if isinstance(signal.reason, Exception) and not isinstance(signal.reason, AutographError):
+            if isinstance(signal.reason, Exception) and (signal.lasts or not isinstance(signal.reason, AutographError)):
                 raise signal.reason from None
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 

@@ -155,7 +155,7 @@ class Lookup(Callable):
     def _created(self, key, create):
         """Creates a trace with this key."""
         if key in self._refused:
-            raise RunInPython(self._refused[key])
+            raise RunInPython(self._refused[key], lasts=True)
         self._warn(key)
         try:
             trace = create()

@@ -18,6 +18,7 @@ from ..errors import (
     Caught,
     CheckAfterEffect,
     Decide,
+    NeedsPython,
     OtherInput,
     RandomStateChanged,
     Refuted,
@@ -116,6 +117,10 @@ class Trace:
                 if catches:
                     raise
                 catches = True
+            except NeedsPython as error:
+                if self.is_trial:
+                    raise
+                raise RunInPython(error, lasts=True) from None
             finally:
                 if self.is_trial and self.staging.random_after is not None:
                     torch.set_rng_state(self.staging.random_after)
