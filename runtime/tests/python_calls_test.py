@@ -11,6 +11,11 @@ import autograph as ag
 CALLS = t(1.0, -2.0, 3.0), t(0.5, 0.5, 4.0), t(-3.0, 1.0, 1.0)
 
 
+def _split(x):
+    n = int(x.abs().sum().item()) % 2 + 1
+    return [part * n for part in x.split(n)]
+
+
 def _metrics(x):
     order = np.argsort(x.numpy())[::-1]
     return x[order.copy()], np.cumsum(np.asarray(x)).tolist()
@@ -33,7 +38,7 @@ def _removed_hook(x):
 
 
 @pytest.mark.filterwarnings("ignore:a call of")
-@pytest.mark.parametrize("function", [_metrics, _late_hook, _removed_hook])
+@pytest.mark.parametrize("function", [_split, _metrics, _late_hook, _removed_hook])
 def test_python_runs_a_call(function):
     assert_same(function, *((x,) for x in CALLS))
 
