@@ -1,6 +1,8 @@
 """Calls that Python runs, with a warning, because only Python can run their code: NumPy arrays of tensors, hooks of tensors
 from outside, changes of Python objects below conditions that cannot be decided."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -102,3 +104,28 @@ def test_a_condition_before_it_is_decided():
         for x in (t(1, 2), t(4, 5), t(1, 1), t(7, 7)):
             assert torch.equal(staged(x), f(x))
     assert len(staged.traces) == 1
+
+
+def _numbered_calls():
+    clock = itertools.count(3)
+
+    def step(x):
+        return x * next(clock) + next(clock)
+
+    return step
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+def test_python_runs_a_call_that_advances_a_counter_from_outside():
+    assert_same_state(_numbered_calls, CALLS)
+
+
+def test_python_does_not_repeat_a_call_that_has_advanced_an_iterator_for_good():
+    letters = enumerate("abcdefgh")
+
+    @ag.function
+    def step(x):
+        return next(letters), x.numpy().sum()
+
+    with pytest.raises(ag.StagingError):
+        step(t(1, 2))

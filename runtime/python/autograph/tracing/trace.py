@@ -86,6 +86,7 @@ class Trace:
         self.cached_calls = 0  # the number of `CachedCall`s that run this trace
         self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
+        lost = {}  # id -> the place of an object that a former attempt has changed, and that cannot be restored
         while True:
             try:
                 again = recursive, unrolled, draws, decisions, catches, refuted, unreached
@@ -118,10 +119,17 @@ class Trace:
                     raise
                 catches = True
             except NeedsPython as error:
-                if self.is_trial:
+                lost.update(self.staging.objects.unrestorable)
+                if self.is_trial or lost:
                     raise
                 raise RunInPython(error, lasts=True) from None
+            except RunInPython:
+                lost.update(self.staging.objects.unrestorable)
+                if lost:
+                    raise StagingError(checks.unrestorable(next(iter(lost.values()))), span_of(python_function)) from None
+                raise
             finally:
+                lost.update(self.staging.objects.unrestorable)
                 if self.is_trial and self.staging.random_after is not None:
                     torch.set_rng_state(self.staging.random_after)
             unreached = set()  # the next trace may take another path, on which `backward` calls have other numbers
