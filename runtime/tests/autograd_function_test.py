@@ -224,3 +224,49 @@ def test_backward_returns_too_few_gradients():
         result = product(torch.ones(2, requires_grad=True))
         with pytest.raises(RuntimeError, match="incorrect number of gradients .expected 2, got 1."):
             result.sum().backward()
+
+
+FACTOR = torch.full((2,), 2.0, requires_grad=True)
+
+
+class ReadsTheFactor(torch.autograd.Function):
+    """Its `backward` reads a tensor from outside: the graph calls it in Python."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.x = x
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            x = ctx.x.detach().requires_grad_()
+            return torch.autograd.grad(x * FACTOR, [x, FACTOR], gradient)
+
+
+def test_a_backward_that_reads_a_tensor_from_outside():
+    def f(x):
+        return torch.autograd.grad(ReadsTheFactor.apply(x, FACTOR).pow(2).sum(), [x, FACTOR])
+
+    def trained(x):
+        factor, losses = FACTOR, []
+        for _ in range(2):
+            loss = ReadsTheFactor.apply(x, factor).pow(2).sum()
+            loss.backward()
+            with torch.no_grad():
+                factor.sub_(0.1 * factor.grad)
+            factor.grad = None
+            losses.append(loss.detach())
+        return losses, factor.detach().clone()
+
+    inputs = [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([-3.0, 0.5], requires_grad=True)]
+    staged = ag.function(f)
+    for x in inputs:
+        torch.testing.assert_close(staged(x), f(x))
+    assert staged.traces and not staged.fallbacks
+    results = []
+    for function in (trained, ag.function(trained)):
+        with torch.no_grad():
+            FACTOR.fill_(2.0)
+        results.append([function(x.detach()) for x in inputs + inputs])
+    torch.testing.assert_close(*results)

@@ -324,6 +324,33 @@ def test_dictionary_state():
     assert_same(f, (t(1, 2), torch.tensor(3)))
 
 
+def test_a_view_that_an_abandoned_attempt_to_stage_a_loop_has_read():
+    """The trace evaluates the condition of a `while` twice, and tries to stage the `for` before it unrolls it. The nodes of the
+    first attempt are removed, so values that they have computed for the views must not be used again."""
+
+    def condition(x, n):
+        y = x * 2
+        view = y[:2]
+        y.mul_(0.5)
+        while view.sum() < n:
+            x = x + view.sum()
+            n = n - 2
+        return x, y, view
+
+    def unrolled(x, n):
+        y = x * 2
+        view = y[:2]
+        view.mul_(0.5)
+        found = {"x": x}
+        for _ in range(n):
+            y, view = view, y
+            found = {"y": y}
+        return found, y, view
+
+    assert_same(condition, (t(1, 2, 3), t(2)), (t(1, 2, 3), t(8)))
+    assert_same(unrolled, (t(1, 2, 3), torch.tensor(3)), (t(1, 2, 3), torch.tensor(2)))
+
+
 def test_method_that_changes_its_object_in_a_loop():
     class Counter:
         def __init__(self):

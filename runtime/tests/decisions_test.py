@@ -170,8 +170,9 @@ def test_loops_with_many_iterations_are_not_decided():
             x = x + 1
         return x
 
+    assert_same(f, (t(1, 2),), (t(3, 4),))
     with pytest.raises(ag.StagingError, match=r"this changes .*set"):
-        ag.function(f)(t(1, 2))
+        ag.function(f).graph(t(1, 2))
 
 
 def test_an_exception_below_an_assumption_is_that_of_python():

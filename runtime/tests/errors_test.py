@@ -67,7 +67,7 @@ def test_traceback_has_the_users_frames_alone(x):
     def f(x):
         if x.sum() > 2:
             raise ValueError("too large")
-        return x + torch.ones(2).numpy() if len(x) == 1 else x
+        return x + complex(x) if len(x) == 1 else x
 
     with pytest.raises(Exception) as caught:
         f(x)
@@ -220,7 +220,7 @@ def test_tensors_that_a_graph_cannot_hold(make, message):
 
 def test_generator_of_random_numbers():
     """Python runs a call that uses a generator of the function, but there is no graph of it."""
-    with pytest.raises(ag.StagingError, match="Python has to run this call"):
+    with pytest.raises(ag.StagingError, match="the staged function creates, or that a library holds"):
         ag.function(lambda x: torch.randn(2, generator=torch.Generator())).graph(t(1))
 
 

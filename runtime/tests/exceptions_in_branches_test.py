@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import autograph as ag
-from oracle import assert_equal
+from oracle import assert_equal, t
 from random_programs_test import load
 
 RAISES = {
@@ -72,3 +72,30 @@ def test_same_as_eager(statement, tmp_path):
         for value, n in ((-1.0, 3), (1.0, 3), (-0.5, 4), (0.5, 2)):
             args = torch.full((2,), value), torch.tensor(n)
             assert_equal((raises, outcome(staged, *args)), (raises, outcome(function, *args)))
+
+
+SEEN = set()
+
+
+def test_an_exception_of_python_on_a_path_that_the_call_does_not_take():
+    """The function changes a set from outside, so no condition is decided, and the trace follows both paths."""
+
+    def f(x, table):
+        if x.sum() > 0:
+            for key in table:
+                table["new", key] = x
+        SEEN.add(len(table))
+        return x + len(SEEN)
+
+    calls = (t(-1), {"a": 1}), (t(-2), {"a": 1}), (t(1), {"a": 1}), (t(-3), {"a": 1, "b": 2})
+    outcomes = []
+    for function in (f, ag.function(f)):
+        SEEN.clear()
+        found = []
+        for x, table in calls:
+            try:
+                found.append(function(x, dict(table)).tolist())
+            except RuntimeError as error:
+                found.append(str(error))
+        outcomes.append(found)
+    assert outcomes[0] == outcomes[1]

@@ -185,8 +185,8 @@ def test_a_warning_that_is_an_error_comes_before_the_call():
 
 
 def test_without_a_fallback_it_is_an_error():
-    with pytest.raises(ag.StagingError, match="(?s)line .*x.numpy"):
-        ag.function(lambda x: x.numpy())(t(1))
+    with pytest.raises(ag.StagingError, match="(?s)line .*complex.x"):
+        ag.function(lambda x: complex(x))(t(1))
 
 
 @pytest.mark.parametrize("value", ["python", True, "Eager", 1])
@@ -238,7 +238,7 @@ def test_staged_functions_stay_staged_in_a_call_that_python_runs():
 
     @ag.function
     def shown(x):
-        return x.numpy().tolist()
+        return [complex(x).real]
 
     @ag.function(fallback="eager")
     def f(x):

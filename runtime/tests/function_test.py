@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import autograph as ag
+from autograph.tracing.backoff import Backoff
 from oracle import assert_equal, t
 
 
@@ -335,7 +336,7 @@ def test_functions_run_eagerly():
         ag.run_functions_eagerly(False)
     assert not f.traces
     with pytest.raises(ag.StagingError, match="needs the data of a tensor"):
-        f(t(1))
+        f.graph(t(1))
 
 
 def test_eager_from_the_environment():
@@ -377,6 +378,21 @@ def test_many_graphs_that_are_used_in_turn():
     for k in range(20):
         f(t(1, 2), "a" * k)
     assert sum(f.fallbacks.values()) == before
+
+
+def test_attempts_that_fail_again_take_little_time():
+    """A trace may take hundreds of times as long as the call, so the number of skipped calls alone does not decide."""
+    backoff = Backoff(tolerated=0, first=2)
+    for seconds, expected in ((100.0, 4), (1.0, 60), (0.1, 16)):
+        backoff.failed("a reason", seconds)
+        skipped = 0
+        while not backoff.should_try():
+            skipped += 1
+            backoff.owed -= 0.5
+        assert skipped == expected
+    backoff.failed("a reason", 1.0)
+    backoff.try_now()
+    assert backoff.should_try()
 
 
 def test_runs_that_contradict_assumptions_are_skipped():

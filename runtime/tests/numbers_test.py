@@ -163,3 +163,26 @@ def test_objects_that_convert_to_numbers_of_the_graph():
         return float(mean) + int(mean), int(Mean(3.5)), float(Mean(1, 2))
 
     assert_same(f, (t(1, 2),), (t(3, -5),))
+
+
+def test_arithmetic_with_booleans():
+    """Operators of booleans compute with integers, except for `&`, `|` and `^` of two booleans."""
+
+    def f(x):
+        flag, other, n = x.sum().item() > 0, (x[0] > 1).item(), int(x[1].item())
+        signs = -flag, +flag, ~flag, flag - other, 1 - flag
+        ratios = flag / 2, flag // 1, flag % 2, flag**2, 2**flag, 3 % (flag or 1), 1.5 / (flag + 1)
+        bits = flag & 1, 1 & flag, flag | 2, flag ^ 1, n & flag, n | flag, flag << 2, 8 >> flag
+        booleans = flag & other, flag | other, flag ^ other, flag & True, False | flag
+        return signs, ratios, bits, booleans, flag < 1, 0 <= flag, flag > other, max(flag, 0), min(flag, 0.5), -flag * x
+
+    assert_same(f, (t(1, 2, -1),), (t(2, 3, 4),), (t(-1, -2, 0),), (t(2, -5, 0),))
+
+
+def test_lengths_of_ranges():
+    def f(x):
+        n = int(x[0].item())
+        lengths = [len(range(0, 10, n)), len(range(3, -4, -n)), len(range(9, 0, n - 9)), len(range(n)), len(range(n, 4))]
+        return lengths, [len(range(4, n, k)) for k in (1, 2, -1, -3)], x * len(range(-n, n, 2))
+
+    assert_same(f, (t(2),), (t(3),), (t(1),), (t(5),))

@@ -59,11 +59,13 @@ def _results_and_states(make, wrap, calls):
 
 
 def refusal(function, *args):
-    """Asserts that a function cannot be staged, and that it runs in Python with a fallback. Returns the message of the
-    error."""
+    """Asserts that there is no graph of a call, or that its run is refused, and that it runs in Python with a fallback.
+    Returns the message of the error."""
     assert_falls_back(function, *args)
     with pytest.raises(ag.StagingError) as found:
-        ag.function(function)(*args)
+        staged = ag.function(function)
+        staged.graph(*args)
+        staged(*args)
     return str(found.value)
 
 

@@ -443,10 +443,25 @@ def changed_where_nothing_else_holds_it(x):
     return y
 
 
-def test_a_tensor_that_nothing_shares_is_merged():
+def changed_after_elif(x):
+    y, items = torch.zeros_like(x), [x]
+    if x.sum() > 2:
+        y, items = y + x, [x * 2]
+    elif x.sum() > 0:
+        for _ in range(20):
+            y = y * 2 + x
+            if y.sum() > 3:
+                items = [y * 2]
+    y[0] = 5
+    items.append(x)
+    return y, items
+
+
+@pytest.mark.parametrize("function", [changed_where_nothing_else_holds_it, changed_after_elif])
+def test_a_tensor_that_nothing_shares_is_merged(function):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ag.FallbackWarning)
-        staged = assert_same(changed_where_nothing_else_holds_it, *CALLS)
+        staged = assert_same(function, *CALLS)
     assert sum(map(len, staged._traces.values())) == 1
 
 
@@ -560,3 +575,90 @@ def test_a_branch_that_moves_objects_from_outside_keeps_their_identity():
             expected = (TREE["right"], TREE["left"]) if k > 2 else (TREE["left"], TREE["right"])
             staged(torch.ones(1), torch.tensor(k))
             assert (TREE["left"], TREE["right"]) == expected and TREE["left"] is expected[0] and TREE["right"] is expected[1]
+
+
+def _list_of_elif(x, n):
+    items = [x]
+    pair = items, 1
+    if x.sum() > 0:
+        items = [x * 2]
+    elif n > 0:
+        items = [x * 3]
+    items.append(x)
+    return items, pair
+
+
+def _tensor_of_elif(x, n):
+    y = x * 1
+    first = y
+    if x.sum() > 0:
+        y = y * 2
+    elif n > 2:
+        y = y * 3
+    elif n > 0:
+        y = y * 4
+    y += 1
+    return y, first
+
+
+def _list_of_a_loop_in_a_branch(x, n):
+    items = [x]
+    pair = items, 1
+    if x.sum() > 0:
+        items = [x * 2]
+    else:
+        while n > 0:
+            n = n - 1
+            items = [x * n]
+    items.append(x)
+    return items, pair
+
+
+def _attribute_of_a_loop_in_a_branch(x, n):
+    box = Holder()
+    box.items = [x]
+    history = [box.items]
+    if x.sum() < 0:
+        while n > 0:
+            n = n - 1
+            box.items = [x * n]
+    box.items.append(x)
+    return box.items, history
+
+
+class Holder:
+    pass
+
+
+def _item_of_a_new_list(x, n):
+    y, best = torch.zeros_like(x), [x]
+    if x.sum() > 0:
+        y = x + 1
+        if n > 1:
+            best = [y]
+    y[0] = 5
+    return y, best
+
+
+def _item_of_a_new_list_in_a_loop(x, n):
+    y, best = torch.zeros_like(x), [x]
+    for k in range(20):
+        y = y * 0.5 + x
+        if k > n:
+            best = [y]
+    y[0] = 5
+    return y, best
+
+
+@pytest.mark.filterwarnings("ignore:a call of")
+@pytest.mark.parametrize(
+    "function",
+    [
+        _list_of_elif, _tensor_of_elif, _list_of_a_loop_in_a_branch, _attribute_of_a_loop_in_a_branch, _item_of_a_new_list,
+        _item_of_a_new_list_in_a_loop,
+    ],
+)  # fmt: skip
+def test_an_inner_condition_or_loop_keeps_the_object(function):
+    calls = [(t(x), torch.tensor(n)) for x in (1, -1) for n in (0, 3, 1)]
+    for first in range(len(calls)):
+        assert_same(function, *calls[first:], *calls[:first])

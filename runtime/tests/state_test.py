@@ -122,7 +122,7 @@ def test_nothing_changes_when_staging_fails():
         return x.numpy()
 
     with pytest.raises(ag.StagingError):
-        f(t(1))
+        f.graph(t(1))
     assert box.value == 1
 
 

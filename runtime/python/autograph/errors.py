@@ -44,6 +44,10 @@ class StagingError(AutographError):
         self.calls = []  # the functions that the trace was in, innermost first
 
 
+class NeedsPython(StagingError):
+    """Code that only Python can run, and for which there is no simple remedy. Python runs the call, with a warning."""
+
+
 class OuterHistory(StagingError):
     """A gradient that continues in the operations that computed a tensor before the call."""
 

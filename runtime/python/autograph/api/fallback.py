@@ -66,6 +66,7 @@ class Fallbacks:
         self.python_calls = {}  # code of a function that graphs call -> PythonCall
         self.in_a_row = 0
         self._reported = set()
+        self._last = None, None  # an error that was a reason, and its text
         self._not_callable = set()  # code of functions that graphs cannot call
 
     def reason(self, key):
@@ -109,10 +110,13 @@ class Fallbacks:
 
     def note(self, name, reason):
         """Counts a call, and warns about each reason once."""
-        self.count(reason)
-        if reason not in self._reported:
-            self._reported.add(reason)
-            warn(f"a call of `{name}` runs in Python, which is slow: {reason}", FallbackWarning)
+        text = str(reason) if reason is not self._last[0] else self._last[1]
+        if isinstance(reason, AutographError):  # the text contains a line of a file
+            self._last = reason, text
+        self.count(text)
+        if text not in self._reported:
+            self._reported.add(text)
+            warn(f"a call of `{name}` runs in Python, which is slow: {text}", FallbackWarning)
 
 
 def reason_of(reason, place):

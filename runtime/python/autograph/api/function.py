@@ -5,6 +5,7 @@ import functools
 import inspect
 import os
 import sys
+import time
 import types
 from collections import deque
 
@@ -257,14 +258,16 @@ class Function(Lookup):
     def _in_python(self, reason, args, kwargs, run=None):
         """Runs the call in Python. `run` is a run of a graph that was abandoned in this call; Python does not repeat
         the effects that this run has had. None if it had no effects."""
+        start = time.perf_counter()
         with eagerly():
             if run is None:
                 result = self.python_function(*args, **kwargs)
             else:
                 with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
+        self._note_python(time.perf_counter() - start)
         if reason is not None:
-            self._fallbacks.note(self.__name__, str(reason))
+            self._fallbacks.note(self.__name__, reason)
         return self._ran_in_python(reason, result)
 
     def _ran_in_python(self, reason, result):
@@ -338,12 +341,14 @@ class Function(Lookup):
         if is_certain:
             self._fallbacks.note(self.__name__, text)
         candidates = self._fallbacks.candidates(refused)
+        start = time.perf_counter()
         with fallbacks.inherited(), python_calls.observed(candidates) as kinds:
             if run is not None:
                 with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:
                 result = self.python_function(*args, **kwargs)
+        self._note_python(time.perf_counter() - start)
         if refused is not None and not self._fallbacks.select_python_call(text, candidates, kinds):
             self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
@@ -376,7 +381,8 @@ class Function(Lookup):
     def trace(self, *args, **kwargs):
         """Returns the trace that a call with these arguments runs."""
         self._newest.clear()  # Python does not run this call
-        self._attempts.skips = self._reuse.skips = 0
+        self._attempts.try_now()
+        self._reuse.try_now()
         try:
             encoded = self._encoded(args, kwargs)
             found, *_ = self._with_columns(encoded, args, kwargs, self._trace_of_trees)
@@ -386,7 +392,7 @@ class Function(Lookup):
         except Assumed:  # an assumption about the arguments; it is relaxed now
             return self.trace(*args, **kwargs)
         except RunInPython as signal:
-            if isinstance(signal.reason, Exception) and not isinstance(signal.reason, AutographError):
+            if isinstance(signal.reason, Exception) and (signal.lasts or not isinstance(signal.reason, AutographError)):
                 raise signal.reason from None
             raise StagingError(f"Python has to run this call of `{self.__name__}`; call it once before its graph is used") from None
 

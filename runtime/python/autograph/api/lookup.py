@@ -1,5 +1,6 @@
 """Finds the trace for a call of a staged function, or creates it."""
 
+import time
 from collections import deque
 
 from .._runtime import Callable
@@ -43,7 +44,8 @@ class Lookup(Callable):
         self._changed_while_paused = set()  # spans of the `init_scope` whose code has changed Python state
         self._newest = deque(maxlen=NEWEST)  # the traces that were created last
         self._reuse = Backoff(tolerated=0, first=32)  # traces that were hardly used again count as failures
-        self._runs = None  # the number of runs of the newest traces at the last failure
+        self._runs = {}  # the newest traces at the last failure -> the numbers of their runs
+        self._seconds = 0.0  # the time of tracing since the last failure
         self._attempts = Backoff()  # traces that end because Python has to run the call count as failures
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
@@ -100,9 +102,12 @@ class Lookup(Callable):
         inputs = () if self._speculation is None else self._speculation.arguments.inputs(structure, leaves)
         kind = (structure, ambient.key(), *signatures.kinds(leaves, inputs))
         if sizes is not None:
-            return self._find_or_create(("signature", kind), leaves, lambda: new_trace(args, kwargs, sizes))
+            key = ("signature", kind)
+            known = self._live(key, leaves)
+            return self._created(key, lambda: new_trace(args, kwargs, sizes)) if known is None else known
         shapes = signatures.shapes(leaves, rows)
-        known = self._live((kind, shapes), leaves)
+        key = kind, shapes
+        known = self._live(key, leaves)
         if known is not None:
             return known
         family = self._families.setdefault(kind, signatures.Family())
@@ -125,7 +130,7 @@ class Lookup(Callable):
         if rows is None and self._takes_trees() and observe(leaves):
             raise Observed
         family.seen.append(shapes)
-        return self._find_or_create((kind, shapes), leaves, lambda: new_trace(args, kwargs, rows))
+        return self._created(key, lambda: new_trace(args, kwargs, rows))
 
     def _live(self, key, leaves):
         """Returns a trace for this key whose guards hold."""
@@ -147,59 +152,75 @@ class Lookup(Callable):
         if new and self._speculation is not None:
             raise contradicted(new[0])
 
-    def _find_or_create(self, key, leaves, create):
-        known = self._live(key, leaves)
-        if known is None:
-            if key in self._refused:
-                raise RunInPython(self._refused[key])
-            self._warn(key)
-            known = self._created(key, create)
-            self._traces.setdefault(key, []).append(known)
-        return known
-
     def _created(self, key, create):
+        """Creates a trace with this key."""
+        if key in self._refused:
+            raise RunInPython(self._refused[key], lasts=True)
+        self._warn(key)
         try:
-            return create()
+            trace = create()
         except RunInPython as signal:
             if signal.lasts:
                 self._refused[key] = signal.reason
             raise
+        self._traces.setdefault(key, []).append(trace)
+        return trace
 
     def _new_trace(self, args, kwargs, unknown=None, is_trial=False):
         """Returns a new trace, unless the last traces or attempts were in vain."""
         self._check_reuse()
         if not self._attempts.should_try():
             raise RunInPython(self._attempts.reason)
+        start = time.perf_counter()
         try:
             trace = self._attempts.succeeded(self._traced_with_numbers(args, kwargs, unknown, is_trial))
         except RunInPython as signal:
             if signal.reason is not None and not signal.lasts:
-                self._attempts.failed(signal.reason)
+                self._attempts.failed(signal.reason, time.perf_counter() - start)
             raise
+        self._seconds += time.perf_counter() - start
         self._newest.append(trace)
         return trace
+
+    def _note_python(self, seconds):
+        """Called after Python has run a call, with its duration."""
+        self._attempts.owed -= seconds
+        self._reuse.owed -= seconds
 
     def _check_reuse(self):
         """Raises `RunInPython` if the last traces were hardly used again. Keeps them for some time, because later calls may
         use them: a loop over 20 models needs 20 traces in its first pass."""
         reuse, newest = self._reuse, self._newest
         if not reuse.should_try():
+            if not reuse.skips and not self._are_used():
+                self._discard_unused()
             raise RunInPython(reuse.reason)
         if len(newest) < (2 if reuse.failures else NEWEST):
             return
-        runs = sum(trace.runs.successes for trace in newest)
-        if runs >= FEWEST_RUNS * len(newest):
+        if self._are_used():
             reuse.failures = 0
-        elif reuse.failures and runs == self._runs:  # not used any more
-            self._keep(lambda trace: not any(trace is other for other in newest))
-            newest.clear()
-            self._runs = None
-        else:
-            self._runs = runs
+        elif not self._discard_unused():
+            self._runs = {trace: trace.runs.successes for trace in newest}
             message = f"the last {NEWEST} graphs of `{self.__name__}` were hardly used again"
             help = "help: pass values that change as tensors"
-            reuse.failed(StagingError(f"{message}\n{help}", span_of(self.python_function)))
-            raise RunInPython(reuse.reason)
+            error = StagingError(f"{message}\n{help}", span_of(self.python_function))
+            reuse.failed(error, self._seconds)
+            raise RunInPython(error)
+
+    def _are_used(self):
+        """Returns whether the newest traces run often enough."""
+        return sum(trace.runs.successes for trace in self._newest) >= FEWEST_RUNS * len(self._newest)
+
+    def _discard_unused(self):
+        """Discards the traces that have not run since the last failure, because checking their guards takes time in each
+        call. (Runs of cached calls are not counted.) Returns whether the newest trace is older than the last failure."""
+        newest, runs = self._newest, self._runs
+        if not newest or newest[-1] not in runs:
+            return False
+        self._keep(lambda trace: trace.cached_calls or trace.runs.successes != runs.get(trace))
+        newest.clear()
+        self._runs, self._seconds = {}, 0.0
+        return True
 
     def _traced_with_numbers(self, args, kwargs, unknown, is_trial):
         """Returns a new trace. Numbers that change between calls become parameters of its graph if the code can be staged with

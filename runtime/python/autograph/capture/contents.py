@@ -285,6 +285,12 @@ def share_memory(kind, value, tensors):
     return False
 
 
+def cannot_go_back(value):
+    """Returns whether a value is an iterator whose position cannot be set, and that holds no other iterator."""
+    is_iterator = kind_of(type(value)) is ITERATORS and not hasattr(value, "__setstate__")
+    return is_iterator and not any(kind_of(type(held)) is ITERATORS for held in gc.get_referents(value))
+
+
 def kind_of(cls):
     """Returns the `Kind` of the objects of a class; None if such objects have only attributes and items."""
     if issubclass(cls, set):

@@ -269,8 +269,27 @@ def _invert(number):
     return -1 - number
 
 
-def _differ(a, b):
-    return a != b
+def _integer(number):
+    return apply(number.node.staging, ops.TO_INT, number) if is_staged(number) and kind_of(number) == BOOL else number
+
+
+def _of_booleans(kind, name):
+    """Returns an operator of booleans that torch lacks: `-flag`, `flag / 2`, `flag & 1`. As in Python, it computes with integers,
+    but `&`, `|` and `^` of two booleans are booleans."""
+    method = kind.__dict__.get(name)
+    is_right = name.startswith("__r") and name != "__rshift__"
+    function = getattr(operator, f"__{name[3:]}" if is_right else name)
+
+    def operate(flag, *others):
+        kinds = [kind_of(other) for other in others]
+        if kinds == [BOOL] and function is operator.xor:
+            return flag != others[0]
+        if None in kinds or not is_staged(flag) or method is not None and kinds == [BOOL]:
+            return NotImplemented if method is None else method(flag, *others)
+        operands = [_integer(number) for number in (flag, *others)]
+        return function(*(reversed(operands) if is_right else operands))
+
+    return operate
 
 
 def _attribute(number, name):
@@ -319,12 +338,18 @@ _OF_UFUNCS = {
 _NAMES = "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"
 _LEFT = {*(f"__{name}__" for name in _NAMES), "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 _RIGHT = {f"__r{name}__": f"__{name}__" for name in _NAMES}
+_OF_BOOLEANS = [
+    "__neg__", "__pos__", "__invert__", "__lt__", "__le__", "__gt__", "__ge__",
+    *(
+        f"__{side}{name}__"
+        for name in ("truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor") for side in ("", "r")
+    ),
+]  # fmt: skip
 _HASH = torch.SymInt.__hash__
 _METHODS_OF_PYTHON = [
     (torch.SymInt, "__hash__", _hash),
     (torch.SymInt, "__invert__", _invert),
-    (torch.SymBool, "__xor__", _differ),
-    (torch.SymBool, "__rxor__", _differ),
+    *((torch.SymBool, name, _of_booleans(torch.SymBool, name)) for name in _OF_BOOLEANS),
     *(
         (kind, name, _with_other_numbers(kind, name))
         for kind in (torch.SymInt, torch.SymFloat)

@@ -155,6 +155,8 @@ class Staging:
         self.frozen = {}  # base -> its value before `requires_grad_(False)`
         self.called = None  # the function of torch that was called last
         self.refused_operands = False  # whether an operator has raised an exception, with the message of its shape function
+        self.outer = None  # the trace for which this one computes the derivative of an operator
+        self.conditional = None  # the last exception of code that runs may not reach: below a staged condition, or in a loop
         self.starts_with_grad, self.enables_grad = torch.is_grad_enabled(), False  # `with torch.enable_grad()` in a call without
         self.keeps_detach = True  # False if gradients pass through `detach`, so that a captured derivative is differentiable
         self.checks_values = None  # while torch checks values of operands: the message of the assertion in place of the check

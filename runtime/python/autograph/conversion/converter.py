@@ -12,7 +12,7 @@ import torch
 
 from .._runtime import convert
 from ..errors import ConversionError
-from . import identity, sources, spans, strings
+from . import identity, patterns, sources, spans, strings
 
 FEATURES = ("ASSERT_STATEMENTS", "BUILTIN_FUNCTIONS", "LISTS")
 
@@ -265,7 +265,10 @@ def _compiled(function, entry, path, source):
     try:
         tree = ast.parse(f"def factory({free}): pass")
         body = ast.parse(text).body
-        tree.body[0].body = [identity.Identity().visit(strings.Strings().visit(statement)) for statement in body]
+        passes = strings.Strings(), identity.Identity(), patterns.Patterns(function)
+        for transform in passes:
+            body = [transform.visit(statement) for statement in body]
+        tree.body[0].body = body
         compiled = compile(tree, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         return Converted(reason=f"its converted form does not compile: {error}")

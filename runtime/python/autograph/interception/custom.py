@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from ..capture import scalars
 from ..capture.staging import current
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import NeedsPython, StagingError
 from ..operators import calls, tape
 from ..operators.overloads import OVERLOADS
 from ..record.types import BOOL, FLOAT, INT, is_differentiable
@@ -149,18 +149,33 @@ class _Derivative:
 
     def _captured(self, gradients, inputs, saved):
         """Returns the gradients as part of the graph; None if that is not possible."""
-        objects = current().objects
+        staging = current()
+        objects, region, params = staging.objects, staging.record.region, staging.record.entry.params
         objects.watch(self.backward)
-        before = objects.snapshot()
+        before, mark, captures, count = objects.snapshot(), region.mark(), set(staging.captures), len(params)
         try:
-            with current().attempt():
+            with staging.attempt():
                 found = self._gradients(gradients, saved)
         except Exception:  # an exception that is not due to missing data is raised again when the graph calls `backward`
             found = None
         changed = objects.changed(before)
         for place, state in changed.items():
             objects.restore(place, state)
+        if len(params) > count:  # `backward` reads a tensor from outside, which a formula cannot contain
+            region.rewind(mark)
+            del params[count:]
+            found = [staging.captures.pop(key).tensor for key in set(staging.captures) - captures]
+            self._check_unchanged(staging.outer or staging, found)
+            return None
         return None if changed else found
+
+    def _check_unchanged(self, staging, tensors):
+        """Raises an error if the call changes one of the tensors from outside that `backward` reads. The memory of such a tensor
+        changes only after the run, so a call of `backward` in the run would read its former value."""
+        for capture in map(staging.captures.get, map(id, tensors)):
+            if capture is not None and staging.view_of(capture.fake).base.value is not capture.param:
+                message = f"the `backward` of `{self.name}` reads a tensor from outside that the function changes"
+                raise NeedsPython(f"{message}\nhelp: save the tensor in `forward`, by `ctx.save_for_backward`", spans.current())
 
     def _gradients(self, gradients, saved):
         saved = iter(saved)

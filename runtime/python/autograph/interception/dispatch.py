@@ -17,7 +17,7 @@ from ..capture.aliases import Step, View
 from ..capture.fakes import called_without_dynamo
 from ..capture.staging import attach
 from ..conversion import spans
-from ..errors import IN_PYTHON, RunInPython, StagingError
+from ..errors import IN_PYTHON, NeedsPython, RunInPython, StagingError
 from ..record.ops import LIST_GET, of_torch, operator_of
 from ..record.types import BOOL, FLOAT, INT, NONE, ListType, TensorType
 from . import collectives, composites, inplace, recurrent, schemas, shapes, torch_generators
@@ -172,7 +172,7 @@ def _computed_by_torch(staging, func, args):
             staging.refused_operands = True
             raise
         message = f"the shape of the result of `{func.overloadpacket.__name__}` cannot be computed while tracing"
-        raise StagingError(f"{message}: {str(error).splitlines()[0]}{IN_PYTHON}", spans.current()) from None
+        raise NeedsPython(f"{message}: {str(error).splitlines()[0]}{IN_PYTHON}", spans.current()) from None
 
 
 def _is_last_slice(staging, tensor, dim=0, start=None, end=None, step=1):

@@ -12,7 +12,7 @@ from ..capture.permanent import OF_TORCH
 from ..capture.rows import resolved
 from ..capture.staging import current
 from ..conversion import spans
-from ..errors import IN_PYTHON, StagingError
+from ..errors import IN_PYTHON, NeedsPython, StagingError
 from ..operators import specs
 from ..operators.lists import positions
 from ..operators.ranges import Items, Zip
@@ -165,11 +165,11 @@ def _deepcopy(staging, func, tensor, memo):
     return memo[id(tensor)]
 
 
-def _needs_data(what):
+def _needs_data(what, error=StagingError):
     """Returns a function that raises an error, because it would read the data of a tensor."""
 
     def special(staging, func, tensor, *args, **kwargs):
-        raise StagingError(f"{what}, but it is only known when the graph runs{IN_PYTHON}", spans.current())
+        raise error(f"{what}, but it is only known when the graph runs{IN_PYTHON}", spans.current())
 
     return special
 
@@ -400,8 +400,8 @@ SPECIAL = {
     torch.unbind: _unbind,
     T.__format__: _format,
     T.__repr__: _repr,
-    T.numpy: _needs_data("`numpy()` needs the data of a tensor"),
-    T.__array__: _needs_data("numpy needs the data of a tensor"),
+    T.numpy: _needs_data("`numpy()` needs the data of a tensor", NeedsPython),
+    T.__array__: _needs_data("numpy needs the data of a tensor", NeedsPython),
     T.__bool__: _truth,
     T.__deepcopy__: _deepcopy,
     T.__int__: _number(int),

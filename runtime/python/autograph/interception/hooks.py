@@ -4,7 +4,7 @@ import torch
 
 from ..capture import gradients
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import NeedsPython
 from ..record.queries import is_used
 from .custom import Context, differentiable
 
@@ -14,12 +14,12 @@ def register_hook(staging, func, tensor, hook):
     its derivative."""
     view = staging.view_of(tensor)
     if view.base.source is not None or view.chain or gradients.is_leaf(staging, tensor):
-        raise StagingError("a hook of this tensor cannot be staged\nhelp: register it outside of the function", spans.current())
+        raise NeedsPython("a hook of this tensor cannot be staged\nhelp: register it outside of the function", spans.current())
     if not gradients.requires_grad(staging, tensor):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if is_used(staging.record, view.base.value):
         message = "a hook is registered after its tensor was used"
-        raise StagingError(f"{message}\nhelp: register it when the tensor is made", spans.current())
+        raise NeedsPython(f"{message}\nhelp: register it when the tensor is made", spans.current())
 
     def backward(_, gradient):
         found = hook(gradient)
@@ -38,4 +38,4 @@ class Handle:
     """The handle that `register_hook` returns."""
 
     def remove(self):
-        raise StagingError("a hook that is registered in staged code cannot be removed", spans.current())
+        raise NeedsPython("a hook that is registered in staged code cannot be removed", spans.current())

@@ -26,14 +26,15 @@ from .lists import (
     new_list,
     set_item,
 )
+from .patterns import IsBool, IsFalse, IsFloat, IsInt, IsNone, IsTrue
 from .scopes import STD, ConversionOptions, Feature, FunctionScope, autograph_artifact, with_function_scope
 from .values import List
 from .variables import ld, ldu
 from .while_stmt import while_stmt
 
 __all__ = [
-    "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "List", "ListPopOpts", "ListStackOpts",
-    "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "contains", "converted_call", "eq",
+    "STD", "ConversionOptions", "Feature", "FunctionScope", "GetItemOpts", "IsBool", "IsFalse", "IsFloat", "IsInt",
+    "IsNone", "IsTrue", "List", "ListPopOpts", "ListStackOpts", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact", "contains", "converted_call", "eq",
     "for_stmt", "get_item", "if_exp", "if_stmt", "is_", "is_not", "joined", "ld", "ldu", "list_append", "list_pop", "list_stack", "new_list",
     "not_", "not_eq", "or_", "percent", "set_item", "text", "while_stmt", "with_function_scope",
 ]  # fmt: skip

@@ -129,7 +129,7 @@ def _staged(staging, source, must_stage, extra_test, body, get_state, set_state,
         return 1 if peeled else 0
     names, get_state, set_state = variables(names, get_state, set_state)
     init = get_state()
-    mark = len(staging.record.region.nodes), dict(staging.record.region.memo), len(staging.raised)
+    mark = staging.record.region.mark(), len(staging.raised)
     carry = Carry(staging, names, init)
     try:
         staging.objects.block(body)
@@ -174,9 +174,9 @@ def _staged(staging, source, must_stage, extra_test, body, get_state, set_state,
 
 def _rewind(staging, mark):
     """Removes the nodes that were recorded in the current region since the mark, and the errors that were raised."""
-    del staging.record.region.nodes[mark[0] :]
-    staging.record.region.memo = mark[1]
-    del staging.raised[mark[2] :]
+    nodes, raised = mark
+    staging.record.region.rewind(nodes)
+    del staging.raised[raised:]
 
 
 def _has_tensor_operations(region):

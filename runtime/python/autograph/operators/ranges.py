@@ -58,9 +58,10 @@ class Range(Iterable):
 
     def length(self):
         staging = current()
-        span = self.stop - self.start if type(self.step) is int and self.step > 0 else self.start - self.stop
-        step = self.step if type(self.step) is int and self.step > 0 else 0 - self.step
-        count = span if type(step) is int and step == 1 else (span + step - 1) // step
+        if type(self.step) is int and self.step == 1:
+            count = self.stop - self.start
+        else:
+            count = 0 - (self.start - self.stop) // self.step  # rounded up, for steps of both signs
         return scalars.apply(staging, MAX, count, 0)
 
 

@@ -16,7 +16,7 @@ from ..capture.places import MISSING, Attribute, Contents, Items
 from ..capture.staging import current, is_staged, is_staged_tensor
 from ..capture.unbound import Undefined
 from ..conversion import spans
-from ..errors import AutographError, Caught, Decide, RunInPython, StagingError, Unreachable
+from ..errors import AutographError, Caught, Decide, NeedsPython, RunInPython, StagingError, Unreachable
 from ..record.ops import IF, TO_BOOL, Raise
 from ..record.types import BOOL
 from . import attributes, specs
@@ -46,7 +46,7 @@ def trace(staging, body, get_state, set_state, values, install=None, is_selectio
     if found:
         span = line_of_change(found, lambda: _traced(staging, body, get_state, set_state, values, install))
         is_drawn = any(id(place.object) in staging.drawn for place in found)
-        error = Mixed if is_drawn else StagingError
+        error = Mixed if is_drawn else NeedsPython
         raise error(f"this changes {found[0]} below a staged condition or in a loop of the graph{REMEDY}", span)
     return block
 
@@ -310,8 +310,9 @@ def decided_on_error(staging):
         raise
     except AutographError:
         raise
-    except Exception:
+    except Exception as error:
         restart_decided(staging)
+        staging.conditional = error
         raise
 
 

@@ -3,15 +3,26 @@
 import torch
 from torch.utils import _pytree as pytree
 
+from ..capture import contents
 from ..capture.staging import current, is_staged_tensor
 from ..conversion import spans
-from ..errors import StagingError
+from ..errors import NeedsPython, StagingError
 from . import ranges
 from .calls import call
 from .for_stmt import for_stmt
 from .if_exp import either
 from .overloads import OVERLOADS
 from .values import List
+
+
+def next_(iterator, /, *default):
+    """If the position of an iterator from outside cannot be restored after the trace, as that of `itertools.count()`, Python
+    runs the call."""
+    staging = current()
+    if staging is not None and id(iterator) in staging.outside and contents.cannot_go_back(iterator):
+        message = f"the trace cannot restore {contents.kind_of(type(iterator)).describe(iterator)} from outside the function"
+        raise NeedsPython(f"{message}\nhelp: take the value outside and pass it as an argument", spans.current())
+    return next(iterator, *default)
 
 
 def sorted_(values, /, *, key=None, reverse=False):
@@ -84,4 +95,4 @@ def list_(*args):
     return List(*args) if current() is not None else list(*args)
 
 
-OVERLOADS.update({sorted: sorted_, map: map_, filter: filter_, list: list_})
+OVERLOADS.update({sorted: sorted_, map: map_, filter: filter_, list: list_, next: next_})

@@ -51,11 +51,13 @@ class Group(NamedTuple):
     """Places that hold the same container or tensor on some path: `positions` are pairs of the index of a slot and a
     path in its value. `others` are further objects that the group shares: the container or tensor itself, if it existed
     before the branches or the loop, and objects that an inner condition or loop has made the same on some paths.
-    `twins` are positions of cells that represent the same places as some of the `positions`."""
+    `twins` are positions of cells that represent the same places as some of the `positions`. `is_inner`: the group only
+    concerns the statement around this one, which holds the objects itself."""
 
     positions: tuple
     others: tuple = ()
     twins: tuple = ()
+    is_inner: bool = False
 
     @property
     def key(self):
@@ -170,12 +172,15 @@ def groups(staging, slots, born, starts=None):
         places.update((base, positions) for base, (positions, _) in tensors.items())
         for container, positions, twins in containers:
             positions, relatives = _related(staging, born, places, container, positions, starts)
-            group = _group(staging, slots, born, container, positions, before.get(id(container), 0), starts is not None, relatives)
+            count = before.get(id(container), 0)
+            group = _group(staging, slots, born, container, positions, count, starts is not None, relatives)
+            group = _with_inner(staging, born, places, container, positions, group)
             if group is not None:
                 found.setdefault(group.key, group._replace(twins=tuple(twins)))
         for base, (positions, tensor) in tensors.items():
             positions, relatives = _related(staging, born, places, tensor, positions, starts)
             group = _tensor_group(staging, slots, base, positions, tensor, number, relatives)
+            group = _with_inner(staging, born, places, tensor, positions, group)
             if group is not None:
                 found.setdefault(group.key, group)
     return list(found.values()) if starts is None else _closed(found.values(), slots)
@@ -193,6 +198,26 @@ def _related(staging, born, places, value, positions, starts):
         if _is_from_before(staging, other, born):
             relatives.append(other)
     return found, tuple(relatives)
+
+
+def _with_inner(staging, born, places, value, positions, group):
+    """Adds what is the same as this value on some paths of an inner condition or loop: objects from before the branches or the
+    loop, and values of other places.
+
+        if x.sum() > 0:
+            a = [x]
+        elif x.sum() < 0:      # an `if` in the else branch: without a change, `a` is still the list from before
+            a = [-x]
+    """
+    inner = _relatives(staging, value, inner=True)
+    known = positions if group is None else group.positions
+    found = {position: None for other in inner for position in places.get(_key(staging, other), ()) if position not in known}
+    older = tuple(other for other in inner if _is_from_before(staging, other, born))
+    if not found and not older:
+        return group
+    if group is None:
+        return Group((*known, *found), older, is_inner=staging.depth > 0)
+    return group._replace(positions=(*known, *found), others=(*group.others, *older))
 
 
 def _identity(staging, value):
@@ -248,17 +273,18 @@ def _tensor_group(staging, slots, base, positions, tensor, number, relatives):
     if len(remaining) > 1 or remaining and is_older and _remains(staging, base, slots[remaining[0]].afters[number]):
         regions.restart_decided(staging)
     if not changed and len(positions) == 1 and staging.depth and not relatives:
-        return None
+        return Group(tuple(positions), (tensor,), is_inner=True)
     return Group(tuple(positions), (*([tensor] if is_older else ()), *relatives))
 
 
-def _relatives(staging, value):
-    """Returns the containers or tensors that are the same as this one on some paths since an inner condition or loop."""
+def _relatives(staging, value, inner=False):
+    """Returns the containers or tensors that are the same as this one on some paths since an inner condition or loop.
+    With `inner`, returns those of the groups that only concern the statement around it."""
     if isinstance(value, torch.Tensor):
         marks = staging.aliases.merged.get(staging.view_of(value).base, ())
     else:
         marks = value.merged if isinstance(value, List) else ()
-    found = [reference() for mark in marks for reference in mark.references]
+    found = [reference() for mark in marks if mark.is_inner == inner for reference in mark.references]
     return tuple({id(other): other for other in found if other is not None and other is not value}.values())
 
 
@@ -320,7 +346,7 @@ def _group(staging, slots, born, container, positions, before, is_loop, relative
     elif isinstance(container, dict) and not unchanged and not is_loop:
         regions.restart_decided(staging)
     if unchanged == len(positions) == 1 and staging.depth and not relatives:
-        return None
+        return Group(tuple(positions), (container,), is_inner=True)
     return Group(tuple(positions), (container, *relatives))
 
 
@@ -347,13 +373,14 @@ def mark(staging, found, values):
     for group in found:
         shared = [*(_at(values[index], path) for index, path in group.positions + group.twins), *group.others]
         shared = [_whole(staging, value) for value in shared if isinstance(value, (List, dict, torch.Tensor))]
-        merged = Merged(span, may_decide, [weakref.ref(value) for value in shared if type(value) is not dict])
+        references = [weakref.ref(value) for value in shared if type(value) is not dict]
+        merged = Merged(span, may_decide, references, group.is_inner)
         for value in shared:
             if isinstance(value, List):
                 value.merged += (merged,)
             elif isinstance(value, torch.Tensor):
                 staging.aliases.merged.setdefault(staging.view_of(value).base, []).append(merged)
-            elif may_decide:
+            elif may_decide and not group.is_inner:
                 staging.merged_dictionaries.append((value, items_of(value), merged))
 
 
@@ -381,23 +408,24 @@ class Merged:
     """Marks lists or tensors that are the same on some paths only: the span of the `if` or loop, whether it can be decided, and
     weak references to them."""
 
-    __slots__ = ("span", "may_decide", "references")
+    __slots__ = ("span", "may_decide", "references", "is_inner")
 
-    def __init__(self, span, may_decide, references):
+    def __init__(self, span, may_decide, references, is_inner):
         self.span = span
         self.may_decide = may_decide
         self.references = references
+        self.is_inner = is_inner
 
     def refuse_change(self, changed):
         """Called before one of the lists or tensors is changed. If another one still exists, restarts the trace with
         the `if` decided, or raises an error."""
         staging = current()
-        if any(_is_held(staging, reference, changed) for reference in self.references):
+        if not self.is_inner and any(_is_held(staging, reference, changed) for reference in self.references):
             self._refuse(changed, "changes")
 
     def refuse_comparison(self, one, other):
         """If `other` is one of the lists or tensors, restarts the trace with the `if` decided, or raises an error."""
-        others = [reference() for reference in self.references]
+        others = [] if self.is_inner else [reference() for reference in self.references]
         if any(value is not None and _identity(current(), value) is _identity(current(), other) for value in others):
             self._refuse(one, "compares")
 

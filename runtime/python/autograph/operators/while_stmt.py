@@ -54,11 +54,10 @@ def _condition(test):
     if staging is None:
         return test()
     region = staging.record.region
-    nodes, memo = len(region.nodes), dict(region.memo)
+    mark = region.mark()
     continues = test()
     if is_condition(continues):
-        del region.nodes[nodes:]
-        region.memo = memo
+        region.rewind(mark)
     return continues
 
 

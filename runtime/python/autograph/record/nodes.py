@@ -22,7 +22,7 @@ class Value:
 
     @property
     def visible(self):
-        """Whether the region that defines the value encloses the current position."""
+        """Whether the region that defines the value encloses the current position. False for results of removed nodes."""
         return self.region.open
 
 
@@ -61,11 +61,28 @@ class Region:
         self.params.append(value)
         return value
 
+    def mark(self):
+        """Returns the current state, for `rewind`."""
+        return len(self.nodes), dict(self.memo)
+
+    def rewind(self, mark):
+        """Removes the nodes that were added after the mark."""
+        count, self.memo = mark
+        for node in self.nodes[count:]:
+            for output in node.outputs:
+                output.region = _REMOVED
+        del self.nodes[count:]
+
     def encloses(self, region):
         """Returns whether a region is this one, or is inside it."""
         while region is not None and region is not self:
             region = region.parent
         return region is self
+
+
+#: The region of the results of removed nodes.
+_REMOVED = Region(None)
+_REMOVED.open = False
 
 
 class Record:

@@ -3,17 +3,22 @@
 #: The number of skipped attempts doubles at most this many times.
 MOST_DOUBLINGS = 10
 
+#: Repeated attempts that fail take at most this part of the time of the calls that Python runs instead.
+PART = 1 / 30
+
 
 class Backoff:
     """The outcomes of repeated attempts: the numbers of successes and of consecutive failures, and the reason of the last
     failure. After `tolerated` consecutive failures, attempts are skipped: first twice `first`, then twice as many after
-    each further failure."""
+    each further failure. If attempts fail even after that, none follows until Python has run calls for the time `owed`,
+    because tracing may take hundreds of times as long as the call."""
 
-    __slots__ = ("tolerated", "first", "successes", "failures", "skips", "reason")
+    __slots__ = ("tolerated", "first", "successes", "failures", "skips", "owed", "reason")
 
     def __init__(self, tolerated=3, first=1):
         self.tolerated, self.first = tolerated, first
         self.successes = self.failures = self.skips = 0
+        self.owed = 0.0
         self.reason = None
 
     def should_try(self):
@@ -21,7 +26,11 @@ class Backoff:
         if self.skips:
             self.skips -= 1
             return False
-        return True
+        return self.owed <= 0
+
+    def try_now(self):
+        """Ends the skipping of attempts."""
+        self.skips, self.owed = 0, 0.0
 
     def succeeded(self, result):
         """Records a success, and returns its result."""
@@ -29,8 +38,11 @@ class Backoff:
         self.failures = 0
         return result
 
-    def failed(self, reason):
+    def failed(self, reason, seconds=0.0):
+        """Records a failure after attempts that took this time."""
         self.reason = reason
         self.failures = min(self.failures + 1, self.tolerated + MOST_DOUBLINGS)
         if self.failures > self.tolerated:
             self.skips = self.first << (self.failures - self.tolerated)
+        if self.failures > self.tolerated + 1:
+            self.owed = seconds / PART

@@ -60,6 +60,11 @@ def unrepeatable(staging, contents):
         if share_memory(place.kind, place.object, tensors):
             return f"this changes {place}, which shares memory with a tensor; make the tensor with `torch.tensor`"
         if staging.objects.is_unrestorable(place):
-            message = f"this changes {place} from outside the function, which cannot be repeated in each run"
-            return f"{message}; take the value outside and pass it as an argument"
+            return unrestorable(place)
     return None
+
+
+def unrestorable(place):
+    """Returns the message for an object that a trace has changed, and whose state cannot be restored."""
+    message = f"this changes {place} from outside the function, which cannot be repeated in each run"
+    return f"{message}; take the value outside and pass it as an argument"

@@ -52,6 +52,7 @@ def _capture(outer, operator, args, types, results, without_derivative):
     staging = Staging("derivative")
     staging.keeps_detach = False
     staging.callbacks, staging.adjoints = outer.callbacks, outer.adjoints
+    staging.outer = outer
     entry = staging.record.entry
     params = [entry.param(type) for type in types]
     seeds = [entry.param(type) for type in results]

@@ -18,6 +18,7 @@ from ..errors import (
     Caught,
     CheckAfterEffect,
     Decide,
+    NeedsPython,
     OtherInput,
     RandomStateChanged,
     Refuted,
@@ -85,6 +86,7 @@ class Trace:
         self.cached_calls = 0  # the number of `CachedCall`s that run this trace
         self.growing = []  # lists from outside that grow below a decided condition
         recursive, unrolled, draws, decisions, catches, refuted, unreached = {}, set(), False, set(), False, {}, set()
+        lost = {}  # id -> the place of an object that a former attempt has changed, and that cannot be restored
         while True:
             try:
                 again = recursive, unrolled, draws, decisions, catches, refuted, unreached
@@ -116,7 +118,18 @@ class Trace:
                 if catches:
                     raise
                 catches = True
+            except NeedsPython as error:
+                lost.update(self.staging.objects.unrestorable)
+                if self.is_trial or lost:
+                    raise
+                raise RunInPython(error, lasts=True) from None
+            except RunInPython:
+                lost.update(self.staging.objects.unrestorable)
+                if lost:
+                    raise StagingError(checks.unrestorable(next(iter(lost.values()))), span_of(python_function)) from None
+                raise
             finally:
+                lost.update(self.staging.objects.unrestorable)
                 if self.is_trial and self.staging.random_after is not None:
                     torch.set_rng_state(self.staging.random_after)
             unreached = set()  # the next trace may take another path, on which `backward` calls have other numbers
@@ -186,7 +199,7 @@ class Trace:
                         raise RunInPython(error, lasts=True) from None  # Python runs the call without this error, too
                 is_final = not staging.has_unknown_sizes  # otherwise the call is traced again, with known sizes
                 if is_final and not isinstance(error, AutographError):
-                    is_assumed = staging.assumptions or staging.path.made
+                    is_assumed = staging.assumptions or staging.path.made or staging.conditional is error
                     if is_assumed or staging.refused_operands or self._has_changes(staging, before, numbers):
                         raise RunInPython(error) from None  # Python raises it too, or this call contradicts an assumption
                 raise
