@@ -6,17 +6,26 @@
 //! model(torch.randn(2, 6))                        # evaluates Net.forward with a Tensor of the shape (2, 6)
 //! ```
 //!
+//! It reports operations on Tensors of wrong sizes, Python decisions on Tensors, and calls and attributes for which
+//! `torch.compile` compiles again.
+//!
 //! Whatever the evaluation does not understand is [`Value::Unknown`]. A condition that is not known makes everything
 //! unknown that its branches bind or change. So a shape that the evaluation computes is the shape that torch computes,
 //! if the program runs to this place.
 
+mod builtins;
 mod calls;
+mod classes;
+mod dtypes;
 mod effects;
 mod expressions;
+mod iteration;
 mod library;
 mod sizes;
 mod statements;
+mod subscripts;
 mod tensor_methods;
+mod traced;
 mod values;
 
 use std::collections::VecDeque;
@@ -27,6 +36,8 @@ use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 
 use super::super::FileContext;
+use traced::{Calls, Reads};
+pub(super) use traced::{Found, Kind, Mode};
 use values::{Function, Object, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
@@ -41,36 +52,38 @@ pub(super) struct Stop;
 
 pub(super) type Evaluated<T> = Result<T, Stop>;
 
-/// An operation of traced code that torch rejects.
-pub(super) struct Mismatch {
-    pub range: TextRange,
-    pub message: String,
-}
-
 pub(super) struct Evaluation<'c, 'a> {
     ctx: &'c FileContext<'a>,
     module: Scope<'a>,
     steps: usize,
     depth: usize,
     nested: usize,
-    /// The number of compiled or exported calls that are being evaluated.
-    traced: usize,
+    /// The compiled or exported calls that are being evaluated.
+    traced: Vec<Mode>,
     dimensions: usize,
+    /// The values that the generators have yielded which are being evaluated.
+    yielded: Vec<Vec<Value<'a>>>,
+    /// Whether the dtypes of modules are not known: `model.half()`, `torch.autocast("cuda")`.
+    converts: bool,
+    /// The classes that decorators of the file return unchanged.
+    kept: FxHashSet<TextRange>,
+    calls: Calls<'a>,
+    reads: Reads<'a>,
     /// The attributes that code assigns which is not evaluated.
     forgotten: FxHashSet<&'a str>,
     called: FxHashSet<TextRange>,
-    found: Vec<Mismatch>,
+    found: Vec<Found>,
 }
 
 /// The function that is being evaluated.
 #[derive(Clone)]
-struct Frame<'a> {
+pub(super) struct Frame<'a> {
     scope: Scope<'a>,
     receiver: Option<(Rc<Object<'a>>, &'a ast::StmtClassDef)>,
 }
 
-/// Returns the operations on Tensors of wrong sizes that the program of a file reaches in compiled or exported code.
-pub(super) fn mismatches(ctx: &FileContext) -> Vec<Mismatch> {
+/// Returns what torch rejects in the compiled or exported code that the program of a file reaches.
+pub(super) fn found(ctx: &FileContext) -> Vec<Found> {
     let module = Rc::new(Variables::default());
     let frame = Frame { scope: module.clone(), receiver: None };
     let mut evaluation = Evaluation {
@@ -79,8 +92,13 @@ pub(super) fn mismatches(ctx: &FileContext) -> Vec<Mismatch> {
         steps: 0,
         depth: 0,
         nested: 0,
-        traced: 0,
+        traced: Vec::new(),
         dimensions: 0,
+        yielded: Vec::new(),
+        converts: false,
+        kept: FxHashSet::default(),
+        calls: Calls::default(),
+        reads: Reads::default(),
         forgotten: FxHashSet::default(),
         called: FxHashSet::default(),
         found: Vec::new(),
@@ -93,9 +111,10 @@ pub(super) fn mismatches(ctx: &FileContext) -> Vec<Mismatch> {
             let is_entry = def.parameters.is_empty() && def.decorator_list.is_empty() && !def.is_async;
             if is_entry && !evaluation.called.contains(&def.range) {
                 let scope = evaluation.module.clone();
-                let function = Rc::new(Function { def, scope, receiver: None });
+                let function = Rc::new(Function { def, scope, receiver: None, class: None });
                 evaluation.depth = 0;
-                evaluation.traced = 0;
+                evaluation.traced.clear();
+                evaluation.yielded.clear();
                 evaluation.nested = 0;
                 let _: Evaluated<Value> = evaluation.run(&function, Vec::new(), Vec::new());
             }
