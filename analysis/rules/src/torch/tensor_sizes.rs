@@ -4,6 +4,7 @@
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
+use super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
 use super::break_item::TORCH_GRAPH_BREAK_ITEM;
 use super::evaluation::{self, Found, Kind, Mode};
 use super::export_branch::TORCH_EXPORT_BRANCH;
@@ -73,7 +74,13 @@ declare_rule! {
     }
 }
 
+/// In a small project, the program may be in another file.
 fn is_of_interest(index: &FileIndex) -> bool {
+    index.imports.uses("torch")
+}
+
+/// Returns whether a file compiles, exports or traces functions.
+pub(super) fn is_program(index: &FileIndex) -> bool {
     let is_called = |name: &&str| index.calls.contains_key(*name);
     index.imports.uses("torch")
         && (["compile", "export", "script", "trace"].iter().any(is_called)
@@ -82,7 +89,10 @@ fn is_of_interest(index: &FileIndex) -> bool {
 
 fn check(ctx: &FileContext) {
     const BRANCH: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
-    for Found { range, kind, message } in evaluation::found(ctx) {
+    let programs = evaluation::programs(ctx.db, ctx.document).iter();
+    let found = programs.flat_map(|program| evaluation::found(ctx.db, *program));
+    for Found { range, kind, message, .. } in found.filter(|found| found.document == ctx.document) {
+        let (range, kind) = (*range, *kind);
         // The rule about functions reports the attribute where the function reads it.
         let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
         if kind == Kind::Attribute
@@ -107,6 +117,10 @@ fn check(ctx: &FileContext) {
                 Severity::Warning,
                 "keep the Tensor; operators and indexing accept Tensors",
             ),
+            Kind::Call { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_BUILTIN, severity, "call it outside the compiled function")
+            }
             Kind::None => (
                 &SCRIPT_NONE,
                 Severity::Error,

@@ -90,7 +90,8 @@ impl<'a> Evaluation<'_, 'a> {
             if callee.as_name_expr().is_some_and(|name| name.id == "staticmethod") {
                 continue;
             }
-            value = match self.ctx.resolve(callee).as_deref() {
+            let name = self.ctx.resolve(callee);
+            value = match name.as_deref().filter(|name| self.imported(name).is_none()) {
                 Some("torch.compile") => {
                     let arguments = match &decorator.expression {
                         Expr::Call(call) => self.arguments(&call.arguments, frame)?,
@@ -155,7 +156,8 @@ impl<'a> Evaluation<'_, 'a> {
                     return Err(Stop);
                 }
                 self.depth += 1;
-                let value = self.value(&lambda.node.body, &inner);
+                let value =
+                    self.within(&frame.scope, |evaluation| evaluation.value(&lambda.node.body, &inner));
                 self.depth -= 1;
                 value
             }
@@ -209,8 +211,17 @@ impl<'a> Evaluation<'_, 'a> {
         positional: Vec<Value<'a>>,
         keywords: Vec<(&'a str, Value<'a>)>,
     ) -> Evaluated<Value<'a>> {
+        self.within(&function.scope, |evaluation| evaluation.run_here(function, positional, keywords))
+    }
+
+    fn run_here(
+        &mut self,
+        function: &Rc<Function<'a>>,
+        positional: Vec<Value<'a>>,
+        keywords: Vec<(&'a str, Value<'a>)>,
+    ) -> Evaluated<Value<'a>> {
         let def = function.def;
-        self.called.insert(def.range);
+        self.called.insert((self.ctx.document, def.range));
         if self.depth >= DEEPEST {
             return Err(Stop);
         }
@@ -258,7 +269,7 @@ impl<'a> Evaluation<'_, 'a> {
                 || keywords.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
             let value = match (passed.or_else(keyword), &parameter.default) {
                 (Some(value), _) => value,
-                (None, Some(default)) => self.value(default, defaults)?,
+                (None, Some(default)) => self.outside(|it| it.value(default, defaults))?,
                 (None, None) => Value::Unknown,
             };
             frame.scope.set(name, value);
@@ -335,6 +346,13 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(Value::Layer(Rc::new(Layer::Cast(layer.clone(), dtype))));
         }
         if matches!(object, Value::Foreign) {
+            // `optimizer.step(closure)`
+            arguments.forget();
+            let functions = arguments.values().filter_map(|value| match value {
+                Value::Function(function) => Some(function.def.name.as_str()),
+                _ => None,
+            });
+            self.forget_changes_of(functions.collect());
             return Ok(Value::Unknown);
         }
         self.converts |= match name {

@@ -40,13 +40,15 @@ impl<'a> Evaluation<'_, 'a> {
         let value = Value::Object(object.clone());
         if hierarchy.is_record {
             let [class] = hierarchy.classes.as_slice() else { return Ok(Value::Unknown) };
-            let frame = Frame { scope: self.module.clone(), receiver: None };
+            let frame = Frame { scope: self.module_of(class).scope, receiver: None };
             let fields = class.body.iter().filter_map(Stmt::as_ann_assign_stmt);
             for (index, field) in fields.enumerate() {
                 let Some(name) = field.target.as_name_expr() else { continue };
                 let value = match (arguments.get(index, &name.id), &field.value) {
                     (Some(value), _) => value.clone(),
-                    (None, Some(default)) => self.field(default, &frame)?,
+                    (None, Some(default)) => {
+                        self.within(&frame.scope, |it| it.outside(|it| it.field(default, &frame)))?
+                    }
                     (None, None) => Value::Unknown,
                 };
                 if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
@@ -121,10 +123,11 @@ impl<'a> Evaluation<'_, 'a> {
             if found.classes.len() > 8 || SPECIAL.iter().any(|name| method(class, name).is_some()) {
                 return None;
             }
+            let module = self.module_of(class);
             for decorator in &class.decorator_list {
-                match self.ctx.resolve(map_callable(&decorator.expression)).as_deref() {
+                match module.ctx.resolve(map_callable(&decorator.expression)).as_deref() {
                     Some("dataclasses.dataclass") => found.is_record = true,
-                    None if self.kept.contains(&class.range) => {}
+                    _ if self.kept.contains(&std::ptr::from_ref(class)) => {}
                     _ => return None,
                 }
             }
@@ -134,7 +137,15 @@ impl<'a> Evaluation<'_, 'a> {
             }
             for base in &arguments.args {
                 let name = map_subscript(base);
-                match (self.ctx.resolve(name).as_deref(), name) {
+                let resolved = module.ctx.resolve(name);
+                if let Some(Value::Class(base)) =
+                    resolved.as_ref().and_then(|name| self.imported_into(module.ctx, name))
+                {
+                    found.classes.retain(|known| !std::ptr::eq(*known, base));
+                    found.classes.push(base);
+                    continue;
+                }
+                match (resolved.as_deref(), name) {
                     (Some("torch.nn.Module"), _) => found.is_module = true,
                     (Some("typing.NamedTuple"), _) => {
                         found.is_record = true;
@@ -154,9 +165,9 @@ impl<'a> Evaluation<'_, 'a> {
                     (Some("torch.autograd.Function"), _) => found.is_differentiable = true,
                     (Some("abc.ABC" | "typing.Generic"), _) => {}
                     (None, Expr::Name(name)) if name.id == "object" => {}
-                    (None, Expr::Name(name)) => match self.module.get(&name.id) {
+                    (None, Expr::Name(name)) => match module.scope.get(&name.id) {
                         Value::Class(base) => {
-                            found.classes.retain(|known| known.range != base.range);
+                            found.classes.retain(|known| !std::ptr::eq(*known, base));
                             found.classes.push(base);
                         }
                         _ => return None,
@@ -227,14 +238,16 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Value<'a>> {
         let Some(hierarchy) = self.hierarchy(object.class) else { return Ok(Value::Unknown) };
         let skipped = after
-            .and_then(|after| hierarchy.classes.iter().position(|class| class.range == after.range))
+            .and_then(|after| hierarchy.classes.iter().position(|class| std::ptr::eq(*class, after)))
             .map_or(0, |index| index + 1);
         for class in hierarchy.classes.into_iter().skip(skipped) {
             if let Some(def) = method(class, name) {
-                return self.method(object, class, def);
+                let scope = self.module_of(class).scope;
+                return self.within(&scope, |evaluation| evaluation.method(object, class, def));
             }
             if let Some(value) = assigned(class, name) {
-                return self.shared(value);
+                let scope = self.module_of(class).scope;
+                return self.within(&scope, |evaluation| evaluation.outside(|it| it.shared(value)));
             }
         }
         Ok(Value::Unknown)
@@ -261,6 +274,11 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Returns an attribute of a class: a method, a constant, or `apply` of a `torch.autograd.Function`.
     fn of_class(&mut self, class: &'a ast::StmtClassDef, name: &str) -> Evaluated<Value<'a>> {
+        let scope = self.module_of(class).scope;
+        self.within(&scope, |evaluation| evaluation.of_class_here(class, name))
+    }
+
+    fn of_class_here(&mut self, class: &'a ast::StmtClassDef, name: &str) -> Evaluated<Value<'a>> {
         let Some(hierarchy) = self.hierarchy(class) else { return Ok(Value::Unknown) };
         if self.forgotten.contains(name) {
             return Ok(Value::Unknown);
@@ -295,7 +313,7 @@ impl<'a> Evaluation<'_, 'a> {
                 })));
             }
             if let Some(value) = assigned(owner, name) {
-                return self.shared(value);
+                return self.outside(|it| it.shared(value));
             }
         }
         Ok(Value::Unknown)

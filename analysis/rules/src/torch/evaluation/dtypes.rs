@@ -300,9 +300,9 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(if matches!(layer, Layer::Elementwise) { dtype } else { Dtype::Unknown });
         }
         match layer {
-            Layer::Linear { .. } | Layer::Conv(_) if dtype != Dtype::Float32 => {
+            Layer::Linear { .. } | Layer::Conv(_) if dtype != own => {
                 Err(self
-                    .fail(range, format!("the input has the dtype {dtype}, but the parameters are float32")))
+                    .fail(range, format!("the input has the dtype {dtype}, but the parameters are {own}")))
             }
             Layer::Embedding { .. } if !dtype.is_int() => Err(self.fail(
                 range,

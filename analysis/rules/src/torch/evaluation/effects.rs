@@ -47,13 +47,16 @@ impl<'a> Evaluation<'_, 'a> {
         let mut next = 0;
         while let Some(name) = names.get(next).copied() {
             next += 1;
-            let functions = self.ctx.program().functions.iter().map(|(def, _)| *def);
-            for def in functions.filter(|def| def.name.as_str() == name) {
-                if seen.insert(def.range) {
-                    let mut effects = Effects::of(self.ctx);
+            let modules = self.modules.iter().flat_map(|module| {
+                let functions = module.ctx.program().functions.iter();
+                functions.map(move |(def, _)| (module, *def))
+            });
+            for (module, def) in modules.filter(|(_, def)| def.name.as_str() == name) {
+                if seen.insert((module.ctx.document, def.range)) {
+                    let mut effects = Effects::of(module.ctx);
                     effects.visit_body(&def.body);
                     for name in effects.changed {
-                        self.module.get(name).forget();
+                        module.scope.get(name).forget();
                     }
                     self.forgotten.extend(effects.attributes);
                     names.extend(effects.called);

@@ -8,8 +8,11 @@ use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::super::super::tracing::snippet;
+use super::super::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
+use super::names::LOGGER;
 use super::values::{Lambda, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, dtypes, sizes, tensor_methods};
 
@@ -170,6 +173,9 @@ impl<'a> Evaluation<'_, 'a> {
             return Value::Unknown;
         }
         let Some(name) = self.ctx.resolve(expression) else { return Value::Unknown };
+        if let Some(value) = self.imported(&name) {
+            return value;
+        }
         match name.split_once('.') {
             Some(("torch", own)) => match Dtype::named(own) {
                 Some(dtype) => Value::Dtype(dtype),
@@ -217,12 +223,27 @@ impl<'a> Evaluation<'_, 'a> {
         let root = root(&call.func);
         let is_shadowed = root.is_some_and(|name| frame.scope.knows(name));
         let name = self.ctx.resolve(&call.func).filter(|_| !is_shadowed);
+        if let Some(callee) = name.as_ref().and_then(|name| self.imported(name)) {
+            let arguments = self.arguments(&call.arguments, frame)?;
+            return self.call(&callee, arguments, call.range());
+        }
         if name.is_none()
             && call.arguments.is_empty()
             && call.func.as_name_expr().is_some_and(|name| name.id == "super")
             && let Some((object, class)) = &frame.receiver
         {
             return Ok(Value::Super(object.clone(), class));
+        }
+        if let Some(name) = &name
+            && is_skipped(name)
+        {
+            self.untraceable(name, call.range());
+        }
+        if let Expr::Name(name) = &*call.func
+            && !frame.scope.knows(&name.id)
+            && is_skipped_builtin(&name.id)
+        {
+            self.untraceable(&name.id, call.range());
         }
         let arguments = self.arguments(&call.arguments, frame)?;
         if let Some(name) = name {
@@ -233,6 +254,17 @@ impl<'a> Evaluation<'_, 'a> {
                 let object = self.value(&attribute.value, frame)?;
                 if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
+                }
+                if let Value::Library(class) = &object
+                    && **class == *LOGGER
+                    && is_level(&attribute.attr)
+                {
+                    let name = snippet(self.ctx.text(&*call.func));
+                    self.untraceable(&name, call.range());
+                    return Ok(Value::None);
+                }
+                if attribute.attr.as_str() == "tolist" && object.dtype().is_float() {
+                    self.list_of_floats(attribute.value.range(), call.range());
                 }
                 if matches!(object, Value::Tensor(..)) && matches!(attribute.attr.as_str(), "item" | "tolist")
                 {
@@ -318,11 +350,10 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(found)
     }
 
-    /// Returns a text as the name of a keyword argument. All names are in the text of the file.
+    /// Returns a text as the name of a keyword argument. All names are in the texts of the modules.
     fn keyword(&self, name: &str) -> Option<&'a str> {
-        let text = self.ctx.text;
-        let start = text.find(name)?;
-        text.get(start..start + name.len())
+        let mut texts = self.modules.iter().map(|module| module.ctx.text);
+        texts.find_map(|text| text.get(text.find(name)?..)?.get(..name.len()))
     }
 
     /// Returns the text of an f-string whose values are texts and integers.

@@ -7,114 +7,12 @@ use ruff_text_size::TextRange;
 
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
+use super::names::{ACTIVATIONS, LOGGER, TENSOR_MODULES, is_tensor_function};
 use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
 use super::traced::{Compiled, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
 use super::{Evaluated, Evaluation, dtypes};
-
-/// Activations and similar modules of `torch.nn`.
-const ACTIVATIONS: &[&str] = &[
-    "AlphaDropout",
-    "CELU",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "ELU",
-    "GELU",
-    "Hardswish",
-    "Hardtanh",
-    "Identity",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "ReLU",
-    "ReLU6",
-    "SELU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-];
-
-/// Other modules of `torch.nn` whose result is one Tensor.
-const TENSOR_MODULES: &[&str] = &[
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "Bilinear",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "Embedding",
-    "GRUCell",
-    "GroupNorm",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "LayerNorm",
-    "Linear",
-    "MSELoss",
-    "NLLLoss",
-    "PReLU",
-    "RMSNorm",
-    "RNNCell",
-    "SmoothL1Loss",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "Upsample",
-];
-
-/// Other functions of torch whose result is one Tensor.
-const TENSOR_FUNCTIONS: &[&str] = &[
-    "argsort",
-    "bincount",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cdist",
-    "cosine_similarity",
-    "cross_entropy",
-    "cumprod",
-    "dot",
-    "einsum",
-    "gather",
-    "huber_loss",
-    "index_select",
-    "interpolate",
-    "kl_div",
-    "l1_loss",
-    "lerp",
-    "linalg.matrix_norm",
-    "linalg.norm",
-    "linalg.vector_norm",
-    "mse_loss",
-    "nll_loss",
-    "outer",
-    "pad",
-    "roll",
-    "scaled_dot_product_attention",
-    "searchsorted",
-    "smooth_l1_loss",
-    "take_along_dim",
-    "trace",
-];
-
-/// Returns whether a function of torch returns one Tensor, whatever its arguments are.
-fn is_tensor_function(function: &str) -> bool {
-    let is_known = |names: &[&str]| names.contains(&function);
-    // `to` and similar methods are no functions.
-    is_known(TENSOR_FUNCTIONS)
-        || is_known(ELEMENTWISE)
-            && !matches!(function, "to" | "cpu" | "cuda" | "float" | "half" | "long" | "bfloat16")
-        || is_known(BROADCAST)
-        || is_known(SCALARS) && !matches!(function, "max" | "min" | "median")
-        || is_known(REDUCTIONS)
-}
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a function of a library.
@@ -133,7 +31,9 @@ impl<'a> Evaluation<'_, 'a> {
         match function {
             _ if function.starts_with("optim.") => return Ok(Value::Foreign),
             "compile" => {
-                return Ok(match arguments.get(0, "model") {
+                let disable = arguments.get(usize::MAX, "disable").map_or(Some(false), Value::truth);
+                return Ok(match arguments.get(0, "model").filter(|_| disable.is_some()) {
+                    Some(function) if disable == Some(true) => function.clone(),
                     Some(function) => compiled(function, arguments.compile_mode()),
                     // `torch.compile(dynamic=False)` is a decorator.
                     None => Value::Unknown,
@@ -266,6 +166,7 @@ impl<'a> Evaluation<'_, 'a> {
             return self.operation(operator, left, right, range);
         }
         match (name, arguments.positional.as_slice()) {
+            ("logging.getLogger", _) => return Ok(Value::Library(LOGGER.into())),
             ("functools.partial", [function, rest @ ..]) if !arguments.open => {
                 let (function, positional) = (function.clone(), rest.to_vec());
                 return Ok(Value::Partial(Rc::new(Partial {

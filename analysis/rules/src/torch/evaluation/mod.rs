@@ -1,4 +1,4 @@
-//! Evaluates the program of a file as far as it determines the sizes of Tensors: it creates the modules, and calls them
+//! Evaluates the program of a file, with the files of the project that it imports, as far as it determines the sizes of Tensors: it creates the modules, and calls them
 //! with the inputs of the program.
 //!
 //! ```python
@@ -21,6 +21,8 @@ mod effects;
 mod expressions;
 mod iteration;
 mod library;
+mod modules;
+mod names;
 mod sizes;
 mod statements;
 mod subscripts;
@@ -33,9 +35,15 @@ use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::FileContext;
+use super::super::sources::{Contexts, Sources};
+use ag_db::{Db, Document, with_text};
+use ag_index::index::tree_of;
+use ag_staging::queries;
+use modules::Module;
+pub(super) use modules::programs;
 use traced::{Calls, Reads};
 pub(super) use traced::{Found, Kind, Mode};
 use values::{Function, Object, Scope, Value, Variables};
@@ -53,8 +61,13 @@ pub(super) struct Stop;
 pub(super) type Evaluated<T> = Result<T, Stop>;
 
 pub(super) struct Evaluation<'c, 'a> {
+    /// The module whose code is being evaluated.
     ctx: &'c FileContext<'a>,
     module: Scope<'a>,
+    modules: Vec<Module<'c, 'a>>,
+    contexts: &'c Contexts<'a>,
+    /// The modules that define the classes, as positions in `modules`.
+    owners: FxHashMap<*const ast::StmtClassDef, usize>,
     steps: usize,
     depth: usize,
     nested: usize,
@@ -66,12 +79,12 @@ pub(super) struct Evaluation<'c, 'a> {
     /// Whether the dtypes of modules are not known: `model.half()`, `torch.autocast("cuda")`.
     converts: bool,
     /// The classes that decorators of the file return unchanged.
-    kept: FxHashSet<TextRange>,
+    kept: FxHashSet<*const ast::StmtClassDef>,
     calls: Calls<'a>,
     reads: Reads<'a>,
     /// The attributes that code assigns which is not evaluated.
     forgotten: FxHashSet<&'a str>,
-    called: FxHashSet<TextRange>,
+    called: FxHashSet<(Document, TextRange)>,
     found: Vec<Found>,
 }
 
@@ -82,13 +95,27 @@ pub(super) struct Frame<'a> {
     receiver: Option<(Rc<Object<'a>>, &'a ast::StmtClassDef)>,
 }
 
-/// Returns what torch rejects in the compiled or exported code that the program of a file reaches.
-pub(super) fn found(ctx: &FileContext) -> Vec<Found> {
+/// Returns what torch rejects in the compiled or exported code that the program of a file reaches, in this file and in
+/// the files that it imports.
+#[salsa::tracked(returns(ref))]
+pub(super) fn found(db: &dyn Db, document: Document) -> Vec<Found> {
+    with_text(db, document, |text| {
+        let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
+        let (imports, sources) = (queries::imports(db, document), Sources::default());
+        evaluate(&FileContext::new(db, document, text, &parsed, imports, &sources))
+    })
+}
+
+fn evaluate(ctx: &FileContext) -> Vec<Found> {
+    let contexts = Contexts::of(ctx);
     let module = Rc::new(Variables::default());
     let frame = Frame { scope: module.clone(), receiver: None };
     let mut evaluation = Evaluation {
         ctx,
+        modules: vec![Module { ctx, scope: module.clone() }],
         module,
+        contexts: &contexts,
+        owners: FxHashMap::default(),
         steps: 0,
         depth: 0,
         nested: 0,
@@ -104,13 +131,14 @@ pub(super) fn found(ctx: &FileContext) -> Vec<Found> {
         found: Vec::new(),
     };
     let suite = ctx.parsed.suite();
-    if evaluation.block(suite, &frame).is_ok() {
+    if evaluation.load_imports().is_ok() && evaluation.block(suite, &frame).is_ok() {
         // Functions without parameters, which other code calls, for example a test runner.
         let mut entries: VecDeque<_> = suite.iter().filter_map(Stmt::as_function_def_stmt).collect();
         while let Some(def) = entries.pop_front() {
             let is_entry = def.parameters.is_empty() && def.decorator_list.is_empty() && !def.is_async;
-            if is_entry && !evaluation.called.contains(&def.range) {
-                let scope = evaluation.module.clone();
+            if is_entry && !evaluation.called.contains(&(ctx.document, def.range)) {
+                let scope = frame.scope.clone();
+                (evaluation.ctx, evaluation.module) = (ctx, scope.clone());
                 let function = Rc::new(Function { def, scope, receiver: None, class: None });
                 evaluation.depth = 0;
                 evaluation.traced.clear();
@@ -120,5 +148,6 @@ pub(super) fn found(ctx: &FileContext) -> Vec<Found> {
             }
         }
     }
+    evaluation.finish();
     evaluation.found
 }

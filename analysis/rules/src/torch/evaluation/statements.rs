@@ -73,13 +73,14 @@ impl<'a> Evaluation<'_, 'a> {
                 frame.scope.set(def.name.as_str(), value);
             }
             Stmt::ClassDef(class) => {
+                self.own(class);
                 let value = if Rc::ptr_eq(&frame.scope, &self.module) {
                     self.decorated(Value::Class(class), &class.decorator_list, frame)?
                 } else {
                     Value::Unknown
                 };
                 if matches!(value, Value::Class(kept) if kept.range == class.range) {
-                    self.kept.insert(class.range);
+                    self.kept.insert(class);
                 }
                 frame.scope.set(class.name.as_str(), value);
             }
@@ -236,6 +237,9 @@ impl<'a> Evaluation<'_, 'a> {
                 .as_call_expr()
                 .and_then(|call| self.ctx.resolve(&call.func))
                 .is_some_and(|name| name.starts_with("torch.") || name == "contextlib.nullcontext");
+            if of_torch {
+                self.value(&item.context_expr, frame)?;
+            }
             if !of_torch || node.is_async {
                 return Ok(self.skip(std::slice::from_ref(statement), frame));
             }

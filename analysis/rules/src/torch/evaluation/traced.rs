@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ag_db::Document;
 use ag_staging::construct::ConstructKind;
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
@@ -15,9 +16,12 @@ use super::{Evaluated, Evaluation, Stop};
 /// So many different values of an argument or attribute are reported. Fewer are no fault: many programs compile a
 /// function for training and for validation.
 const MOST_VALUES: usize = 3;
+/// So many different shapes and texts of an argument are reported, although the program passes some of them again. A
+/// program may compile a function for each of a few sizes of batches, or for each of a few tasks.
+const MOST_REPEATED: usize = 4;
 
 /// How torch traces a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Mode {
     Compile { full_graph: bool, is_static: bool },
     Export,
@@ -31,13 +35,15 @@ pub(super) struct Compiled<'a> {
     pub mode: Mode,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Found {
+    pub document: Document,
     pub range: TextRange,
     pub kind: Kind,
     pub message: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Kind {
     /// An operation does not accept its inputs.
     Sizes,
@@ -45,6 +51,8 @@ pub(in super::super) enum Kind {
     Decision(Mode),
     /// Python needs the number that a Tensor holds.
     Conversion,
+    /// A call that the compiler cannot trace.
+    Call { full_graph: bool },
     /// TorchScript requires a value, but an attribute is `None`.
     None,
     /// A call passes another value each time, for which it compiles the function again.
@@ -52,6 +60,9 @@ pub(in super::super) enum Kind {
     /// Code assigns an attribute of a module for whose values a function is compiled again.
     Attribute,
 }
+
+/// An expression, in its file.
+type Place = (Document, TextRange);
 
 /// An argument for whose values torch compiles a function again.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,10 +72,20 @@ enum Constant {
     Shape(Vec<i64>),
 }
 
+/// The calls of a compiled function at one place.
+struct Known<'a> {
+    compiled: Rc<Compiled<'a>>,
+    /// The different values of each argument.
+    seen: Vec<Vec<Constant>>,
+    calls: usize,
+}
+
 /// The calls of compiled functions: for each call expression, the function and the values of its arguments.
 #[derive(Default)]
 pub(super) struct Calls<'a> {
-    known: FxHashMap<TextRange, (Rc<Compiled<'a>>, Vec<Vec<Constant>>)>,
+    known: FxHashMap<Place, Known<'a>>,
+    /// The calls that have passed another shape or text each time, with the messages.
+    each_other: FxHashMap<Place, String>,
     /// The symbols of which the function needs the values.
     pub needed: Vec<usize>,
     /// Whether the program declares dynamic dimensions: `torch._dynamo.mark_dynamic(x, 0)`.
@@ -81,7 +102,7 @@ struct Assigned<'a> {
     /// The object with the attribute; `None` for a global variable.
     object: Option<Rc<Object<'a>>>,
     name: String,
-    range: TextRange,
+    place: Place,
     /// The values that compiled code has read.
     read: Vec<i64>,
 }
@@ -95,14 +116,20 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     pub(super) fn report(&mut self, range: TextRange, kind: Kind, message: String) {
-        if !self.found.iter().any(|found| found.range == range && found.kind == kind) {
-            self.found.push(Found { range, kind, message });
+        self.report_in(self.ctx.document, range, kind, message);
+    }
+
+    fn report_in(&mut self, document: Document, range: TextRange, kind: Kind, message: String) {
+        let is_same = |it: &Found| it.document == document && it.range == range && it.kind == kind;
+        if !self.found.iter().any(is_same) {
+            self.found.push(Found { document, range, kind, message });
         }
     }
 
     /// Returns the truth value of a test. If it is a Tensor in traced code, the decision is recorded.
     pub(super) fn decide(&mut self, test: &'a Expr, value: &Value<'a>, kind: ConstructKind) -> Option<bool> {
-        if value.is_traced() {
+        // TorchScript compiles both branches, also where traced code calls a scripted function.
+        if value.is_traced() && !self.traced.contains(&Mode::Script) {
             let what = noun_phrase(kind);
             let text = snippet(self.ctx.text(test));
             let is = match value {
@@ -156,9 +183,33 @@ impl<'a> Evaluation<'_, 'a> {
         self.traced.first() == Some(&Mode::Trace)
     }
 
+    /// Evaluates code that runs before any traced code: the body of a class, and defaults of parameters.
+    pub(super) fn outside<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let traced = std::mem::take(&mut self.traced);
+        let result = run(self);
+        self.traced = traced;
+        result
+    }
+
+    /// Records a call that the compiler cannot trace. The same graph break covers the calls in its arguments.
+    pub(super) fn untraceable(&mut self, name: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied()
+            && !self.found.iter().any(|it| {
+                matches!(it.kind, Kind::Call { .. })
+                    && it.document == self.ctx.document
+                    && it.range != range
+                    && it.range.contains_range(range)
+            })
+        {
+            let message = format!("`{name}` cannot be traced: the call causes a graph break");
+            self.report(range, Kind::Call { full_graph }, message);
+        }
+    }
+
     /// Returns the number to which Python converts a Tensor: `x.item()`, `float(x)`.
     pub(super) fn converted(&mut self, what: &str, value: TextRange, range: TextRange) -> Value<'a> {
         match self.traced.first() {
+            Some(Mode::Compile { .. }) if self.forgotten.contains("capture_scalar_outputs") => Value::Unknown,
             Some(Mode::Compile { full_graph: false, .. }) => {
                 let value = snippet(&self.ctx.text[value]);
                 let message = format!("{what} needs the value of `{value}`, which causes a graph break");
@@ -167,6 +218,16 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Some(Mode::Compile { .. } | Mode::Export) => Value::Number,
             _ => Value::Unknown,
+        }
+    }
+
+    /// Records `.tolist()` of floats in a graph without breaks. The compiler traces `tolist` of integers only.
+    pub(super) fn list_of_floats(&mut self, value: TextRange, range: TextRange) {
+        if let Some(Mode::Compile { full_graph: true, .. }) = self.traced.first() {
+            let value = snippet(&self.ctx.text[value]);
+            let message =
+                format!("`.tolist()` of floats needs the value of `{value}`, which causes a graph break");
+            self.report(range, Kind::Conversion, message);
         }
     }
 
@@ -211,20 +272,29 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Vec<usize> {
         let Mode::Compile { is_static, .. } = compiled.mode else { return Vec::new() };
-        let new = || (compiled.clone(), vec![Vec::new(); arguments.len()]);
-        let known = self.calls.known.entry(range).or_insert_with(new);
-        if !Rc::ptr_eq(&known.0, compiled) || known.1.len() != arguments.len() {
+        let new = || Known { compiled: compiled.clone(), seen: vec![Vec::new(); arguments.len()], calls: 0 };
+        let place = (self.ctx.document, range);
+        self.calls.each_other.remove(&place);
+        let known = self.calls.known.entry(place).or_insert_with(new);
+        if !Rc::ptr_eq(&known.compiled, compiled) || known.seen.len() != arguments.len() {
             *known = new();
         }
         let mut symbols = Vec::new();
+        known.calls += 1;
+        let calls = known.calls;
         let mut reported = None;
-        for (index, (value, seen)) in arguments.values().zip(&mut known.1).enumerate() {
+        let mut is_repeated = true;
+        for (index, (value, seen)) in arguments.values().zip(&mut known.seen).enumerate() {
             let Some(constant) = Constant::of(value) else { continue };
             if !seen.contains(&constant) {
                 seen.push(constant.clone());
             }
             // A call passes either another number or always the same value.
             if seen.len() < MOST_VALUES {
+                continue;
+            }
+            is_repeated &= !matches!(constant, Constant::Int(_)) && seen.len() < MOST_REPEATED;
+            if is_repeated && seen.len() < calls {
                 continue;
             }
             match constant {
@@ -252,10 +322,21 @@ impl<'a> Evaluation<'_, 'a> {
                 Constant::Shape(_) => {}
             }
         }
-        if let Some(message) = reported {
-            self.report(range, Kind::Argument, message);
+        match reported {
+            // A later call may pass one of these values again.
+            Some(message) if is_repeated => drop(self.calls.each_other.insert(place, message)),
+            Some(message) => self.report(range, Kind::Argument, message),
+            None => {}
         }
         symbols
+    }
+
+    /// Reports the calls that have passed another value each time in the whole program.
+    pub(super) fn finish(&mut self) {
+        for ((document, range), message) in std::mem::take(&mut self.calls.each_other) {
+            self.report_in(document, range, Kind::Argument, message);
+        }
+        self.found.sort_by_key(|found| found.range.start());
     }
 
     /// Records that the value of a symbol is needed: it is the bound of a `range`, or the index of a list.
@@ -267,13 +348,14 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Records an assignment to an attribute, or to a global variable.
     pub(super) fn assigned(&mut self, object: Option<&Rc<Object<'a>>>, name: &str, range: TextRange) {
+        let place = (self.ctx.document, range);
         let known = &mut self.reads.assigned;
         let position = known.iter().position(|it| it.is(object, name));
         match (self.traced.is_empty(), position) {
-            (true, Some(position)) => known[position].range = range,
+            (true, Some(position)) => known[position].place = place,
             (true, None) => {
                 let (object, name) = (object.cloned(), name.to_owned());
-                known.push(Assigned { object, name, range, read: Vec::new() });
+                known.push(Assigned { object, name, place, read: Vec::new() });
             }
             (false, Some(position)) => drop(known.swap_remove(position)),
             (false, None) => {}
@@ -291,12 +373,12 @@ impl<'a> Evaluation<'_, 'a> {
         if !assigned.read.contains(value) {
             assigned.read.push(*value);
             if assigned.read.len() == MOST_VALUES {
-                let range = assigned.range;
+                let (document, range) = assigned.place;
                 let what = if object.is_some() { "an integer of a module" } else { "a global variable" };
                 let message = format!(
                     "`{name}`, {what}, changes repeatedly, and each change recompiles the functions that read it"
                 );
-                self.report(range, Kind::Attribute, message);
+                self.report_in(document, range, Kind::Attribute, message);
             }
         }
     }
