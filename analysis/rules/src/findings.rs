@@ -61,14 +61,17 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         ));
     }
     let stages = stages_of(db, document);
-    let mut diagnostics: Vec<&Diagnostic> = file_diagnostics(db, document).iter().collect();
-    for path in stages.keys() {
-        diagnostics.extend(function_diagnostics(db, FunctionId::new(db, document, path.clone())));
-    }
-    found.extend(diagnostics.into_iter().filter_map(|diagnostic| {
+    let enabled = |diagnostic: &Diagnostic| {
         let severity = severity(rules.file, diagnostic)?;
         resolve(db, file, diagnostic, severity)
-    }));
+    };
+    for path in stages.keys() {
+        let diagnostics = function_diagnostics(db, FunctionId::new(db, document, path.clone()));
+        found.extend(diagnostics.iter().filter_map(enabled));
+    }
+    for finding in file_diagnostics(db, document).iter().filter_map(enabled) {
+        add_to_functions(&mut found, finding);
+    }
     found.sort_by(|a, b| {
         let key =
             |finding: &Finding| (finding.location.range.start(), finding.code, finding.location.range.end());
@@ -86,6 +89,17 @@ pub fn findings(db: &dyn Db, rules: &FileRules<'_>, document: Document) -> Vec<F
         found = suppress::apply(found, file, source.as_str(), &parsed, rules.file);
     }
     found
+}
+
+/// Adds a finding of a rule about files. The program of the file may show that a finding about a function is certain: an
+/// uncertain finding of the same rule at the same place is replaced. If that finding is certain, it is kept.
+fn add_to_functions(found: &mut Vec<Finding>, finding: Finding) {
+    let is_same = |known: &Finding| known.code == finding.code && known.location == finding.location;
+    if found.iter().any(|known| is_same(known) && known.severity >= finding.severity) {
+        return;
+    }
+    found.retain(|known| !is_same(known));
+    found.push(finding);
 }
 
 /// Returns the first syntax error of the file or, in a notebook, of each cell. The others are often consequences of it.

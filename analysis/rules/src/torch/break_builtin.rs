@@ -320,14 +320,31 @@ const BUILTINS: [&str; 16] = [
 ];
 const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
 
+/// Returns whether the compiler cannot trace calls of a function of a library, whatever its arguments are.
+pub(super) fn is_skipped(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(module, function)| {
+        SKIPPED
+            .iter()
+            .chain(UNSUPPORTED_NUMPY)
+            .any(|(known, functions)| *known == module && functions.contains(&function))
+    })
+}
+
+/// Returns whether the compiler cannot trace calls of a builtin function.
+pub(super) fn is_skipped_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name)
+}
+
+/// Returns whether a method writes to a logger.
+pub(super) fn is_level(method: &str) -> bool {
+    LEVELS.contains(&method)
+}
+
 /// Returns the name of the called function, if the compiler cannot trace the call.
 fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<String> {
     if let Some(name) = ctx.resolve(&call.func) {
         let (module, function) = name.rsplit_once('.')?;
-        let known = SKIPPED
-            .iter()
-            .chain(UNSUPPORTED_NUMPY)
-            .any(|(known, functions)| *known == module && functions.contains(&function));
+        let known = is_skipped(&name);
         let of_ufunc = module.starts_with("numpy.") && UFUNC_METHODS.contains(&function);
         let warns = name == "torch.use_deterministic_algorithms"
             && call.arguments.find_keyword("warn_only").is_some();
@@ -345,11 +362,11 @@ fn skipped<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<Str
     if ctx.builtin(&call.func) == Some("vars") && call.arguments.is_empty() {
         return Some("vars".to_owned());
     }
-    if let Some(name) = ctx.builtin(&call.func).filter(|name| BUILTINS.contains(name)) {
+    if let Some(name) = ctx.builtin(&call.func).filter(|name| is_skipped_builtin(name)) {
         return Some(name.to_owned());
     }
     let method = call.func.as_attribute_expr()?;
-    let is_logger = LEVELS.contains(&method.attr.as_str())
+    let is_logger = is_level(&method.attr)
         && ctx.fact(&method.value).alternatives.iter().any(|alternative| {
             matches!(alternative, Alternative::Instance { module: Some(module), class } if module == "logging" && class == "Logger")
         });

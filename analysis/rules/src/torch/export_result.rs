@@ -112,16 +112,18 @@ fn object_in<'a>(ctx: &FunctionContext<'a>, value: &'a Expr) -> Option<(&'a Expr
 /// Returns whether a class of this file has no base classes from other files, and is not registered with torch: it has
 /// no decorator other than `@dataclass`.
 fn is_object_class(ctx: &FunctionContext, module: Option<&str>, class: &str) -> bool {
-    let is_dataclass = || {
-        let entry =
-            file_index(ctx.db, ctx.document).definitions.classes.iter().find(|it| it.qualname == class)?;
-        let source = text(ctx.db, ctx.document);
-        let text =
-            source.as_str().get(usize::from(entry.range.start())..usize::from(entry.name_range.start()))?;
-        let decorator = text.trim_start_matches("@dataclasses.").trim_start_matches('@');
-        let is_only = text.matches('@').count() == 1 && decorator.starts_with("dataclass");
-        let is_own = module_name(ctx.db, ctx.document).as_deref().is_none_or(|own| Some(own) == module);
-        Some(is_only && is_own && entry.bases.is_empty())
-    };
-    ctx.is_plain_class(module, class) || is_dataclass() == Some(true)
+    ctx.is_plain_class(module, class) || is_dataclass(ctx, module, class)
+}
+
+/// Returns whether a class of this file is a dataclass without bases and other decorators.
+pub(super) fn is_dataclass(ctx: &FunctionContext, module: Option<&str>, class: &str) -> bool {
+    let classes = &file_index(ctx.db, ctx.document).definitions.classes;
+    let Some(entry) = classes.iter().find(|it| it.qualname == class) else { return false };
+    let source = text(ctx.db, ctx.document);
+    let range = usize::from(entry.range.start())..usize::from(entry.name_range.start());
+    let Some(text) = source.as_str().get(range) else { return false };
+    let decorator = text.trim_start_matches("@dataclasses.").trim_start_matches('@');
+    let is_only = text.matches('@').count() == 1 && decorator.starts_with("dataclass");
+    let is_own = module_name(ctx.db, ctx.document).as_deref().is_none_or(|own| Some(own) == module);
+    is_only && is_own && entry.bases.is_empty()
 }

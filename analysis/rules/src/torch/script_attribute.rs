@@ -1,18 +1,20 @@
 //! Attributes that have no type in TorchScript.
 
-use ruff_python_ast::Stmt;
+use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::export_result::is_dataclass;
 use super::script_class::{self, Initial, ModuleClass};
 use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
+use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
     /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
-    /// list or dictionary of modules, of functions or of values of different types, a set. Reports attributes that are
+    /// list or dictionary of modules, of functions or of values of different types, a set, a dataclass. Reports attributes that are
     /// set for the first time outside the constructor.
     ///
     /// ## Why is this bad?
@@ -109,6 +111,10 @@ fn check(ctx: &FunctionContext) {
             }
             Initial::Lambda => ("a lambda", "define a method or a function".to_owned()),
             Initial::Set if only_here => ("a set", "use a list".to_owned()),
+            Initial::Other if is_of_dataclass(ctx, expression) => (
+                "a dataclass",
+                "store the fields that the method needs as attributes of the module".to_owned(),
+            ),
             _ => continue,
         };
         let range: TextRange = expression.range();
@@ -129,6 +135,16 @@ fn check(ctx: &FunctionContext) {
         .help(help)
         .emit();
     }
+}
+
+/// Returns whether a value is certainly an instance of a dataclass. TorchScript compiles other classes of objects.
+fn is_of_dataclass(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let fact = ctx.python_fact(expression);
+    !fact.unknown
+        && matches!(
+            fact.alternatives.as_slice(),
+            [Alternative::Instance { module, class }] if is_dataclass(ctx, module.as_deref(), class)
+        )
 }
 
 /// Reports `self.last = x` if no constructor sets `self.last`, and `self.scale: int = 2` outside a constructor.

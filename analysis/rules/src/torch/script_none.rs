@@ -116,7 +116,10 @@ fn operands(ctx: &FunctionContext) {
             Stmt::AugAssign(assign) => {
                 check_operand(ctx, &compiled, &assign.target, false, &mut reported);
             }
-            Stmt::Return(node) if is_plain && node.value.as_deref().is_some_and(Expr::is_name_expr) => {
+            Stmt::Return(node)
+                if is_plain
+                    && node.value.as_deref().is_some_and(|it| it.is_name_expr() || it.is_call_expr()) =>
+            {
                 let value = node.value.iter();
                 value.for_each(|value| check_operand(ctx, &compiled, value, false, &mut reported));
             }
@@ -186,6 +189,7 @@ fn required<'e>(ctx: &FunctionContext, expression: &'e Expr) -> Vec<(&'e Expr, b
             let mut operands = passed(ctx, call);
             operands.extend(joined(ctx, call).iter().map(|element| (element, false)));
             operands.extend(tensors(ctx, call).iter().map(|argument| (argument, false)));
+            operands.extend(appended(ctx, call).map(|element| (element, false)));
             operands
         }
         _ => Vec::new(),
@@ -267,6 +271,15 @@ fn tensors<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> &'e [Expr] {
     }
 }
 
+/// Returns the element that a call adds to a list of plain values: `value` in `ids.append(value)`, with
+/// `ids: List[int]`.
+fn appended<'e>(ctx: &FunctionContext, call: &'e ast::ExprCall) -> Option<&'e Expr> {
+    const LISTS: [&str; 5] = ["list[int]", "list[float]", "list[bool]", "list[str]", "list[Tensor]"];
+    let method = call.func.as_attribute_expr().filter(|method| method.attr.as_str() == "append")?;
+    let list = ctx.python_fact(&method.value);
+    (!list.unknown && LISTS.contains(&list.shown.as_str())).then(|| call.arguments.args.first())?
+}
+
 fn orders(op: CmpOp) -> bool {
     matches!(op, CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE)
 }
@@ -316,8 +329,20 @@ fn is_optional(ctx: &FunctionContext, expression: &Expr) -> bool {
                 })
         }
         Expr::Attribute(_) => script_class::is_optional_attribute(ctx, expression),
+        Expr::Call(call) => is_lookup(ctx, call),
         _ => false,
     }
+}
+
+/// Returns whether a call is `counts.get(key)`, where `counts` is a dictionary. With a default, the result is not
+/// `Optional`.
+fn is_lookup(ctx: &FunctionContext, call: &ast::ExprCall) -> bool {
+    let Expr::Attribute(method) = &*call.func else { return false };
+    let dict = ctx.python_fact(&method.value);
+    method.attr.as_str() == "get"
+        && call.arguments.len() == 1
+        && !dict.unknown
+        && matches!(dict.alternatives.as_slice(), [Alternative::Container { class, .. }] if class == "dict")
 }
 
 fn is_annotated(ctx: &FunctionContext, parameter: &str) -> bool {

@@ -112,6 +112,9 @@ fn of_statement(statement: &Stmt) -> Option<(TextRange, &'static str)> {
     })
 }
 
+/// Modules of Python whose context managers TorchScript does not know.
+const LIBRARIES: [&str; 6] = ["contextlib.", "decimal.", "tempfile.", "threading.", "unittest.", "warnings."];
+
 /// Returns syntax that the compiler rejects. In code that is not compiled, it is accepted.
 fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'static str)> {
     match statement {
@@ -123,6 +126,15 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
             ast::Operator::MatMult => Some((statement.range(), "`@=`")),
             _ => None,
         },
+        // `with contextlib.nullcontext():`
+        Stmt::With(node) => {
+            let of_library = |item: &&ast::WithItem| {
+                let context = item.context_expr.as_call_expr().and_then(|call| ctx.resolve(&call.func));
+                context.is_some_and(|name| LIBRARIES.iter().any(|library| name.starts_with(library)))
+            };
+            let item = node.items.iter().find(of_library)?;
+            Some((item.context_expr.range(), "this context manager"))
+        }
         // `first, *rest = words`, where `words` is a list of unknown length
         Stmt::Assign(node) => {
             let [target] = node.targets.as_slice() else { return None };

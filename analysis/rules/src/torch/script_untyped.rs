@@ -199,10 +199,14 @@ fn not_a_tensor(ctx: &FunctionContext, argument: &Expr) -> Option<(&'static str,
         }
     }
     let fact = ctx.python_fact(argument);
-    let [alternative] = fact.alternatives.as_slice() else { return None };
     if fact.unknown || fact.never {
         return None;
     }
+    // In annotations `float` includes `int`.
+    if fact.shown == "float" {
+        return Some(("a float", "float"));
+    }
+    let [alternative] = fact.alternatives.as_slice() else { return None };
     Some(match alternative {
         Alternative::None => ("`None`", "Optional[Tensor]"),
         Alternative::Bool(_) => ("a bool", "bool"),

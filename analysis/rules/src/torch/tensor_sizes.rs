@@ -1,14 +1,26 @@
-//! Operations on Tensors of wrong sizes, in compiled and exported code.
+//! What the evaluation of a program finds: operations on Tensors of wrong sizes or dtypes in compiled and exported code.
+//! It also finds places where other rules apply, and reports these under their codes.
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
-use super::evaluation;
+use super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
+use super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
+use super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::evaluation::{self, Found, Kind, Mode};
+use super::export_branch::TORCH_EXPORT_BRANCH;
+use super::recompile::TORCH_RECOMPILE;
+use super::recompiled_call::TORCH_RECOMPILED_CALL;
+use super::repeated_changes::{self, Owner};
+use super::script_none::SCRIPT_NONE;
+use super::trace_constant::TRACE_CONSTANT;
+use ag_db::diagnostic::Severity;
 use ag_index::index::FileIndex;
+use ruff_python_ast::name::Name;
 
 declare_rule! {
     /// ## What it does
-    /// Reports operations and modules that do not accept the sizes of their inputs, in code that `torch.compile`,
-    /// `torch.export` or TorchScript runs. The sizes are those that the program of the file computes: it creates the
+    /// Reports operations and modules that do not accept the sizes or dtypes of their inputs, in code that
+    /// `torch.compile`, `torch.export` or TorchScript runs. The sizes are those that the program of the file computes: it creates the
     /// module from its configuration, and calls it with Tensors of known sizes. For `torch.export.export`, the
     /// operations are reported that fix the size of a dimension which `dynamic_shapes` declares as dynamic.
     ///
@@ -55,14 +67,20 @@ declare_rule! {
     /// `RuntimeError when making fake tensor call: a and b must have same reduction dim, but got [2, 8] X [16, 1]`
     pub(crate) static TORCH_SIZES = {
         code: "AG604", name: "torch-sizes",
-        summary: "an operation does not accept the sizes of its inputs",
+        summary: "an operation does not accept the sizes or dtypes of its inputs",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: File(is_of_interest, check),
     }
 }
 
+/// In a small project, the program may be in another file.
 fn is_of_interest(index: &FileIndex) -> bool {
+    index.imports.uses("torch")
+}
+
+/// Returns whether a file compiles, exports or traces functions.
+pub(super) fn is_program(index: &FileIndex) -> bool {
     let is_called = |name: &&str| index.calls.contains_key(*name);
     index.imports.uses("torch")
         && (["compile", "export", "script", "trace"].iter().any(is_called)
@@ -70,9 +88,55 @@ fn is_of_interest(index: &FileIndex) -> bool {
 }
 
 fn check(ctx: &FileContext) {
-    for mismatch in evaluation::mismatches(ctx) {
-        ctx.report(&TORCH_SIZES, mismatch.range, mismatch.message)
-            .help("change the sizes of the modules or inputs so that they agree")
-            .emit();
+    const BRANCH: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
+    let programs = evaluation::programs(ctx.db, ctx.document).iter();
+    let found = programs.flat_map(|program| evaluation::found(ctx.db, *program));
+    for Found { range, kind, message, .. } in found.filter(|found| found.document == ctx.document) {
+        let (range, kind) = (*range, *kind);
+        // The rule about functions reports the attribute where the function reads it.
+        let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
+        if kind == Kind::Attribute
+            && repeated_changes::find(ctx.db, ctx.document, &Owner::Object, &name).is_some()
+        {
+            continue;
+        }
+        let (rule, severity, help) = match kind {
+            Kind::Sizes => (
+                &TORCH_SIZES,
+                Severity::Error,
+                "change the sizes of the modules or inputs so that they agree",
+            ),
+            Kind::Decision(Mode::Compile { full_graph, .. }) => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_BRANCH, severity, BRANCH)
+            }
+            Kind::Decision(Mode::Export) => (&TORCH_EXPORT_BRANCH, Severity::Error, BRANCH),
+            Kind::Decision(Mode::Trace | Mode::Script) => (&TRACE_CONSTANT, Severity::Warning, BRANCH),
+            Kind::Conversion => (
+                &TORCH_GRAPH_BREAK_ITEM,
+                Severity::Warning,
+                "keep the Tensor; operators and indexing accept Tensors",
+            ),
+            Kind::Call { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_BUILTIN, severity, "call it outside the compiled function")
+            }
+            Kind::None => (
+                &SCRIPT_NONE,
+                Severity::Error,
+                "test it first: `if self.scale is not None:`, or use a default",
+            ),
+            Kind::Argument => (
+                &TORCH_RECOMPILED_CALL,
+                Severity::Warning,
+                "pass a Tensor, or use the value outside the compiled function",
+            ),
+            Kind::Attribute => (
+                &TORCH_RECOMPILE,
+                Severity::Warning,
+                "store the number in a buffer (`register_buffer`), or pass it as an argument",
+            ),
+        };
+        ctx.report(rule, range, message).severity(severity).help(help).emit();
     }
 }

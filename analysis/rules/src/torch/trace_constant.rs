@@ -1,7 +1,8 @@
 //! Values that torch.jit.trace freezes.
 
+use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
@@ -16,6 +17,7 @@ use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_index::facts::Binding;
 use ag_staging::construct::{ConstructKind, ConstructNode};
+use ag_syntax::expressions::natural;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -76,6 +78,7 @@ fn check(ctx: &FunctionContext) {
     on_tensors(ctx);
     on_sizes(ctx);
     conversions(ctx);
+    numbers_of_sizes(ctx);
     random_numbers(ctx);
 }
 
@@ -201,6 +204,63 @@ fn conversions(ctx: &FunctionContext) {
         let message =
             format!("{what} makes the value of `{}` a constant of the traced graph", snippet(ctx, value));
         report(ctx, expression, message, severity, value);
+    }
+}
+
+/// Reports numbers that Python computes from the first size: `math.ceil(x.shape[0] / 4)`, `len(x) - 1`. A size is a
+/// value of the graph only as long as operators of torch compute with it. Other sizes are often fixed by the model, as
+/// in `math.ceil(x.shape[-1] / heads)`.
+fn numbers_of_sizes(ctx: &FunctionContext) {
+    // Their results do not depend on numbers in messages and in tests that only raise.
+    let mut unused: Vec<TextRange> = ctx
+        .decisions()
+        .filter(|(_, node)| only_raises(*node))
+        .filter_map(|(_, node)| node.test())
+        .map(Ranged::range)
+        .collect();
+    unused.extend(ctx.statements().into_iter().filter(|it| it.is_raise_stmt()).map(Ranged::range));
+    unused.extend(ctx.expressions().into_iter().filter(|it| it.is_f_string_expr()).map(Ranged::range));
+    for expression in ctx.expressions() {
+        let (what, size) = match expression {
+            Expr::Call(call) => {
+                let function = match (ctx.resolve(&call.func), ctx.builtin(&call.func)) {
+                    (Some(name), _) if matches!(name.as_str(), "math.ceil" | "math.floor") => name,
+                    (None, Some("int")) => Name::new("int"),
+                    _ => continue,
+                };
+                let size = call.arguments.args.iter().find_map(|value| size_in(ctx, value));
+                let Some(size) = size.filter(|size| is_first(size)) else { continue };
+                (format!("`{function}()`"), size)
+            }
+            Expr::BinOp(operation) => {
+                let sides: [&Expr; 2] = [&operation.left, &operation.right];
+                let is_length = |side: &&Expr| {
+                    side.as_call_expr().is_some_and(|call| ctx.builtin(&call.func) == Some("len"))
+                        && size_in(ctx, side).is_some()
+                };
+                let Some(size) = sides.into_iter().find(is_length) else { continue };
+                ("`len()`".to_owned(), size)
+            }
+            _ => continue,
+        };
+        let range = expression.range();
+        if handles_tracing(ctx, range) || unused.iter().any(|it| it.contains_range(range)) {
+            continue;
+        }
+        unused.push(range);
+        let message =
+            format!("{what} makes the size `{}` a constant of the traced graph", snippet(ctx, size));
+        report(ctx, expression, message, Severity::Warning, size);
+    }
+}
+
+/// Returns whether a size is `len(x)`, `x.shape[0]` or `x.size(0)`.
+fn is_first(size: &Expr) -> bool {
+    match size {
+        Expr::Subscript(item) => natural(&item.slice) == Some(0),
+        Expr::Call(call) if call.func.is_name_expr() => true,
+        Expr::Call(call) => call.arguments.args.first().and_then(natural) == Some(0),
+        _ => false,
     }
 }
 

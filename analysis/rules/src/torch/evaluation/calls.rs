@@ -1,20 +1,22 @@
-//! Calls of functions, methods, classes and modules; attributes of objects.
+//! Calls of functions, methods and modules.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use ag_syntax::functions::is_generator;
-use ruff_python_ast::helpers::{map_callable, map_subscript};
-use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::TextRange;
-use rustc_hash::FxHashMap;
+use ruff_python_ast::helpers::map_callable;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::{Ranged, TextRange};
 
+use super::dtypes::Dtype;
 use super::statements::Flow;
-use super::values::{Function, Layer, Object, Size, Value, Variables};
-use super::{DEEPEST, Evaluated, Evaluation, Frame, Mismatch, Stop, sizes};
+use super::traced::{Compiled, Mode};
+use super::values::{Function, Layer, Size, Value, Variables};
+use super::{DEEPEST, Evaluated, Evaluation, Frame, Stop, sizes};
 
 /// The key under which an object stores that `model.compile()` compiles it.
 const COMPILED: &str = "<compiled>";
+/// The key under which a subclass of `nn.Sequential` stores its modules.
+const LAYERS: &str = "<layers>";
 
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
@@ -30,40 +32,96 @@ impl<'a> Arguments<'a> {
         keyword.or_else(|| self.positional.get(position))
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.positional.len() + self.keywords.len()
+    }
+
+    /// Returns the positional arguments, and then the keyword arguments.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value<'a>> {
+        self.positional.iter().chain(self.keywords.iter().map(|(_, value)| value))
+    }
+
+    pub(super) fn nth_mut(&mut self, index: usize) -> Option<&mut Value<'a>> {
+        self.positional.iter_mut().chain(self.keywords.iter_mut().map(|(_, value)| value)).nth(index)
+    }
+
+    pub(super) fn of(positional: Vec<Value<'a>>) -> Self {
+        Self { positional, ..Self::default() }
+    }
+
+    /// Returns the mode of `torch.compile(f, fullgraph=True, dynamic=False)`.
+    pub(super) fn compile_mode(&self) -> Mode {
+        let is = |name: &str, wanted: bool| {
+            self.keywords.iter().any(|(known, value)| {
+                *known == name && matches!(value, Value::Bool(value) if *value == wanted)
+            })
+        };
+        Mode::Compile { full_graph: is("fullgraph", true), is_static: is("dynamic", false) }
+    }
+
+    /// Returns the arguments after the Tensor on which a function operates, as those of the method.
+    pub(super) fn without_first(&self, name: &str) -> Self {
+        let is_keyword = self.keywords.iter().any(|(known, _)| *known == name);
+        let skipped = usize::from(!is_keyword);
+        Self {
+            positional: self.positional.iter().skip(skipped).cloned().collect(),
+            keywords: self.keywords.iter().filter(|(known, _)| *known != name).cloned().collect(),
+            open: false,
+        }
+    }
+
     pub(super) fn forget(&self) {
         self.positional.iter().for_each(Value::forget);
         self.keywords.iter().for_each(|(_, value)| value.forget());
     }
 }
 
-/// A class and its bases, in the order in which attributes are looked up.
-struct Hierarchy<'a> {
-    classes: Vec<&'a ast::StmtClassDef>,
-    is_module: bool,
-    /// Whether the fields of the class are the parameters of its constructor.
-    is_record: bool,
-}
-
 impl<'a> Evaluation<'_, 'a> {
-    pub(super) fn fail(&mut self, range: TextRange, message: String) -> Stop {
-        if self.traced > 0 {
-            self.found.push(Mismatch { range, message });
-        }
-        Stop
-    }
-
-    /// Returns the result of a function that is applied to its decorators.
-    pub(super) fn decorated(&self, function: Value<'a>, decorators: &'a [ast::Decorator]) -> Value<'a> {
-        decorators.iter().rev().fold(function, |value, decorator| {
+    /// Returns the result of applying decorators to a function or class.
+    pub(super) fn decorated(
+        &mut self,
+        decorated: Value<'a>,
+        decorators: &'a [ast::Decorator],
+        frame: &Frame<'a>,
+    ) -> Evaluated<Value<'a>> {
+        let mut value = decorated;
+        for decorator in decorators.iter().rev() {
             let callee = map_callable(&decorator.expression);
-            let is_static = callee.as_name_expr().is_some_and(|name| name.id == "staticmethod");
-            match self.ctx.resolve(callee).as_deref() {
-                Some("torch.compile") => Value::Compiled(Rc::new(value)),
-                Some("torch.no_grad" | "torch.inference_mode" | "torch.enable_grad") => value,
-                _ if is_static => value,
-                _ => Value::Unknown,
+            if callee.as_name_expr().is_some_and(|name| name.id == "staticmethod") {
+                continue;
             }
-        })
+            let name = self.ctx.resolve(callee);
+            value = match name.as_deref().filter(|name| self.imported(name).is_none()) {
+                Some("torch.compile") => {
+                    let arguments = match &decorator.expression {
+                        Expr::Call(call) => self.arguments(&call.arguments, frame)?,
+                        _ => Arguments::default(),
+                    };
+                    Value::Compiled(Rc::new(Compiled { function: value, mode: arguments.compile_mode() }))
+                }
+                Some("torch.jit.script") => {
+                    Value::Compiled(Rc::new(Compiled { function: value, mode: Mode::Script }))
+                }
+                Some(
+                    "torch.no_grad"
+                    | "torch.inference_mode"
+                    | "torch.enable_grad"
+                    | "functools.wraps"
+                    | "dataclasses.dataclass"
+                    | "abc.abstractmethod"
+                    | "typing.final"
+                    | "typing.override",
+                ) => value,
+                Some(_) => Value::Unknown,
+                None => match self.value(&decorator.expression, frame)? {
+                    function @ (Value::Function(_) | Value::Lambda(_) | Value::Partial(_)) => {
+                        self.call(&function, Arguments::of(vec![value]), decorator.range())?
+                    }
+                    _ => Value::Unknown,
+                },
+            };
+        }
+        Ok(value)
     }
 
     pub(super) fn call(
@@ -79,13 +137,40 @@ impl<'a> Evaluation<'_, 'a> {
         }
         match callee {
             Value::Function(function) => self.run(function, arguments.positional, arguments.keywords),
-            Value::Compiled(inner) => {
-                self.traced += 1;
-                let value = self.call(inner, arguments, range);
-                self.traced -= 1;
+            Value::Lambda(lambda) => {
+                let frame = &lambda.frame;
+                let inner =
+                    Frame { scope: Variables::inside(&frame.scope), receiver: frame.receiver.clone() };
+                if let Some(parameters) = &lambda.node.parameters
+                    && !self.bind(
+                        parameters,
+                        &inner,
+                        frame,
+                        arguments.positional.into_iter(),
+                        &arguments.keywords,
+                    )?
+                {
+                    return Ok(Value::Unknown);
+                }
+                if self.depth >= DEEPEST {
+                    return Err(Stop);
+                }
+                self.depth += 1;
+                let value =
+                    self.within(&frame.scope, |evaluation| evaluation.value(&lambda.node.body, &inner));
+                self.depth -= 1;
                 value
             }
+            Value::Partial(partial) => {
+                let mut keywords = partial.keywords.clone();
+                keywords.retain(|(name, _)| !arguments.keywords.iter().any(|(known, _)| known == name));
+                let positional = partial.positional.iter().cloned().chain(arguments.positional).collect();
+                let keywords = keywords.into_iter().chain(arguments.keywords).collect();
+                self.call(&partial.function, Arguments { positional, keywords, open: false }, range)
+            }
+            Value::Compiled(compiled) => self.compiled_call(compiled, arguments, range),
             Value::Class(class) => self.create(class, arguments),
+            Value::Library(name) => self.library(name, arguments, range),
             Value::Layer(layer) => {
                 let input = arguments.positional.first().cloned().unwrap_or(Value::Unknown);
                 self.apply(layer, input, range)
@@ -93,15 +178,23 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Object(object) => {
                 let is_module = self.hierarchy(object.class).is_some_and(|it| it.is_module);
                 let method = self.attribute(callee, if is_module { "forward" } else { "__call__" })?;
-                let compiled =
-                    object.attributes.borrow().as_ref().is_some_and(|it| it.contains_key(COMPILED));
-                if !matches!(method, Value::Function(_) | Value::Compiled(_)) {
+                let layers = object.attributes.borrow().as_ref().and_then(|it| it.get(LAYERS).cloned());
+                if let (Value::Unknown, Some(Value::Layer(layers))) = (&method, layers) {
+                    let input = arguments.positional.into_iter().next().unwrap_or(Value::Unknown);
+                    return self.apply(&layers, input, range);
+                }
+                if !matches!(method, Value::Function(_) | Value::Compiled(_) | Value::Partial(_)) {
                     arguments.forget();
                     return Ok(Value::Unknown);
                 }
-                self.traced += usize::from(compiled);
+                let compiled = object.attributes.borrow().as_ref().and_then(|it| it.get(COMPILED).cloned());
+                if let Some(Value::Compiled(compiled)) = &compiled {
+                    self.traced.push(compiled.mode);
+                }
                 let value = self.call(&method, arguments, range);
-                self.traced -= usize::from(compiled);
+                if compiled.is_some() {
+                    self.traced.pop();
+                }
                 value
             }
             _ => {
@@ -118,16 +211,56 @@ impl<'a> Evaluation<'_, 'a> {
         positional: Vec<Value<'a>>,
         keywords: Vec<(&'a str, Value<'a>)>,
     ) -> Evaluated<Value<'a>> {
+        self.within(&function.scope, |evaluation| evaluation.run_here(function, positional, keywords))
+    }
+
+    fn run_here(
+        &mut self,
+        function: &Rc<Function<'a>>,
+        positional: Vec<Value<'a>>,
+        keywords: Vec<(&'a str, Value<'a>)>,
+    ) -> Evaluated<Value<'a>> {
         let def = function.def;
-        self.called.insert(def.range);
+        self.called.insert((self.ctx.document, def.range));
         if self.depth >= DEEPEST {
             return Err(Stop);
         }
-        let frame = Frame { scope: Variables::inside(&function.scope), receiver: function.receiver.clone() };
+        let receiver = match (&function.receiver, function.class, positional.first()) {
+            // `Base.forward(self, x)`
+            (None, Some(class), Some(Value::Object(object))) => Some((object.clone(), class)),
+            (receiver, ..) => receiver.clone(),
+        };
+        let frame = Frame { scope: Variables::inside(&function.scope), receiver };
         let defaults = Frame { scope: function.scope.clone(), receiver: None };
         let receiver = function.receiver.iter().map(|(object, _)| Value::Object(object.clone()));
-        let mut values = receiver.chain(positional);
-        let parameters = &def.parameters;
+        if !self.bind(&def.parameters, &frame, &defaults, receiver.chain(positional), &keywords)? {
+            return Err(Stop);
+        }
+        if is_generator(def) {
+            return self.generated(def, &frame);
+        }
+        self.depth += 1;
+        let flow = self.block(&def.body, &frame);
+        self.depth -= 1;
+        Ok(match flow? {
+            Flow::Return(value) => value,
+            Flow::Next => Value::None,
+            Flow::Leave | Flow::Jump | Flow::Break | Flow::Continue => {
+                self.skip(&def.body, &frame);
+                Value::Unknown
+            }
+        })
+    }
+
+    /// Binds the parameters of a function. Returns whether it accepts the arguments.
+    fn bind(
+        &mut self,
+        parameters: &'a ast::Parameters,
+        frame: &Frame<'a>,
+        defaults: &Frame<'a>,
+        mut values: impl Iterator<Item = Value<'a>>,
+        keywords: &[(&'a str, Value<'a>)],
+    ) -> Evaluated<bool> {
         for (index, parameter) in parameters.iter_non_variadic_params().enumerate() {
             let name = parameter.parameter.name.as_str();
             let is_positional = index < parameters.posonlyargs.len() + parameters.args.len();
@@ -136,35 +269,25 @@ impl<'a> Evaluation<'_, 'a> {
                 || keywords.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
             let value = match (passed.or_else(keyword), &parameter.default) {
                 (Some(value), _) => value,
-                (None, Some(default)) => self.value(default, &defaults)?,
+                (None, Some(default)) => self.outside(|it| it.value(default, defaults))?,
                 (None, None) => Value::Unknown,
             };
             frame.scope.set(name, value);
         }
         let rest: Vec<Value> = values.collect();
+        if let Some(parameter) = &parameters.kwarg {
+            let is_other = |name: &str| {
+                !parameters.iter_non_variadic_params().any(|parameter| parameter.name().as_str() == name)
+            };
+            let others = keywords.iter().filter(|(name, _)| is_other(name));
+            let items = others.map(|(name, value)| (Rc::from(*name), value.clone())).collect();
+            frame.scope.set(parameter.name.as_str(), Value::Dict(Rc::new(Some(items).into())));
+        }
         match &parameters.vararg {
             Some(parameter) => frame.scope.set(parameter.name.as_str(), Value::tuple(rest)),
-            None if !rest.is_empty() => return Err(Stop),
-            None => {}
+            None => return Ok(rest.is_empty()),
         }
-        if let Some(parameter) = &parameters.kwarg {
-            frame.scope.set(parameter.name.as_str(), Value::Unknown);
-        }
-        if is_generator(def) {
-            self.skip(&def.body, &frame);
-            return Ok(Value::Unknown);
-        }
-        self.depth += 1;
-        let flow = self.block(&def.body, &frame);
-        self.depth -= 1;
-        Ok(match flow? {
-            Flow::Return(value) => value,
-            Flow::Next => Value::None,
-            Flow::Leave | Flow::Break | Flow::Continue => {
-                self.skip(&def.body, &frame);
-                Value::Unknown
-            }
-        })
+        Ok(true)
     }
 
     /// Applies a module of `torch.nn`.
@@ -183,206 +306,22 @@ impl<'a> Evaluation<'_, 'a> {
             }
             return Ok(value);
         }
-        let Value::Tensor(Some(shape)) = &input else { return Ok(Value::Tensor(None)) };
+        let dtype = self.check_layer(layer, &input, range)?;
+        let Value::Tensor(Some(shape), _) = &input else {
+            // `nn.Identity()` returns a tuple unchanged.
+            return Ok(if matches!(**layer, Layer::Elementwise) {
+                input
+            } else {
+                Value::unshaped().with_dtype(dtype)
+            });
+        };
         if self.forgotten.contains("weight") {
-            return Ok(Value::Tensor(None));
+            return Ok(Value::unshaped());
         }
         let result = sizes::layer(layer, shape).map_err(|reason| {
             self.fail(range, format!("the input of the shape {} does not fit: {reason}", shown(shape)))
         })?;
-        Ok(Value::Tensor(result.map(Into::into)))
-    }
-
-    /// Creates an object.
-    fn create(&mut self, class: &'a ast::StmtClassDef, arguments: Arguments<'a>) -> Evaluated<Value<'a>> {
-        let Some(hierarchy) = self.hierarchy(class) else {
-            arguments.forget();
-            return Ok(Value::Unknown);
-        };
-        let object = Rc::new(Object { class, attributes: RefCell::new(Some(FxHashMap::default())) });
-        let value = Value::Object(object.clone());
-        if hierarchy.is_record {
-            let [class] = hierarchy.classes.as_slice() else { return Ok(Value::Unknown) };
-            let frame = Frame { scope: self.module.clone(), receiver: None };
-            let fields = class.body.iter().filter_map(Stmt::as_ann_assign_stmt);
-            for (index, field) in fields.enumerate() {
-                let Some(name) = field.target.as_name_expr() else { continue };
-                let value = match (arguments.get(index, &name.id), &field.value) {
-                    (Some(value), _) => value.clone(),
-                    (None, Some(default)) => self.value(default, &frame)?,
-                    (None, None) => Value::Unknown,
-                };
-                if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
-                    attributes.insert(name.id.to_string(), value);
-                }
-            }
-            let prepare = self.attribute(&value, "__post_init__")?;
-            if let Value::Function(function) = prepare {
-                self.run(&function, Vec::new(), Vec::new())?;
-            }
-            return Ok(value);
-        }
-        match self.attribute(&value, "__init__")? {
-            Value::Function(function) => {
-                drop(self.run(&function, arguments.positional, arguments.keywords)?)
-            }
-            _ if hierarchy.classes.iter().any(|class| method(class, "__init__").is_some()) => {
-                arguments.forget();
-                value.forget();
-            }
-            _ => {}
-        }
-        Ok(value)
-    }
-
-    /// Returns the bases of a class, if they are all known.
-    fn hierarchy(&self, class: &'a ast::StmtClassDef) -> Option<Hierarchy<'a>> {
-        const SPECIAL: [&str; 5] =
-            ["__getattr__", "__getattribute__", "__setattr__", "__new__", "__init_subclass__"];
-        let mut found = Hierarchy { classes: vec![class], is_module: false, is_record: false };
-        let mut next = 0;
-        while let Some(class) = found.classes.get(next).copied() {
-            next += 1;
-            if found.classes.len() > 8 || SPECIAL.iter().any(|name| method(class, name).is_some()) {
-                return None;
-            }
-            for decorator in &class.decorator_list {
-                if self.ctx.resolve(map_callable(&decorator.expression))? != "dataclasses.dataclass" {
-                    return None;
-                }
-                found.is_record = true;
-            }
-            let Some(arguments) = &class.arguments else { continue };
-            if !arguments.keywords.is_empty() {
-                return None;
-            }
-            for base in &arguments.args {
-                let name = map_subscript(base);
-                match (self.ctx.resolve(name).as_deref(), name) {
-                    (Some("torch.nn.Module"), _) => found.is_module = true,
-                    (Some("typing.NamedTuple"), _) => found.is_record = true,
-                    (Some("abc.ABC" | "typing.Generic"), _) => {}
-                    (None, Expr::Name(name)) if name.id == "object" => {}
-                    (None, Expr::Name(name)) => match self.module.get(&name.id) {
-                        Value::Class(base) => {
-                            found.classes.retain(|known| known.range != base.range);
-                            found.classes.push(base);
-                        }
-                        _ => return None,
-                    },
-                    _ => return None,
-                }
-            }
-        }
-        Some(found)
-    }
-
-    pub(super) fn attribute(&mut self, value: &Value<'a>, name: &str) -> Evaluated<Value<'a>> {
-        match value {
-            Value::Object(object) => {
-                let known = match &*object.attributes.borrow() {
-                    Some(attributes) if !self.forgotten.contains(name) => attributes.get(name).cloned(),
-                    _ => return Ok(Value::Unknown),
-                };
-                match known {
-                    Some(value) => Ok(value),
-                    None => self.inherited(object, None, name),
-                }
-            }
-            Value::Super(object, class) => self.inherited(object, Some(class), name),
-            Value::Compiled(inner) => match &**inner {
-                Value::Object(_) => self.attribute(inner, name),
-                _ => Ok(Value::Unknown),
-            },
-            Value::Tensor(Some(shape)) => Ok(match name {
-                "shape" => Value::tuple(shape.iter().map(|size| Value::size(*size)).collect()),
-                "ndim" => i64::try_from(shape.len()).map_or(Value::Unknown, Value::Int),
-                "T" | "mT" if shape.len() == 2 => Value::tensor(vec![shape[1], shape[0]]),
-                "data" => value.clone(),
-                _ => Value::Unknown,
-            }),
-            Value::Layer(layer) if !self.forgotten.contains(name) => Ok(match (&**layer, name) {
-                (Layer::Linear { inputs, outputs, .. }, "weight") => {
-                    Value::tensor(vec![Size::Known(*outputs), Size::Known(*inputs)])
-                }
-                (Layer::Linear { outputs, bias: true, .. }, "bias") => {
-                    Value::tensor(vec![Size::Known(*outputs)])
-                }
-                (Layer::Linear { inputs, .. }, "in_features") => Value::Int(*inputs),
-                (Layer::Linear { outputs, .. }, "out_features") => Value::Int(*outputs),
-                (Layer::Embedding { width }, "embedding_dim") => Value::Int(*width),
-                (Layer::Conv(convolution), "out_channels") => Value::Int(convolution.outputs),
-                (Layer::Conv(convolution), "in_channels") => Value::Int(convolution.inputs),
-                _ => Value::Unknown,
-            }),
-            _ => Ok(Value::Unknown),
-        }
-    }
-
-    /// Returns what the class of an object, or a base after `after`, defines.
-    fn inherited(
-        &mut self,
-        object: &Rc<Object<'a>>,
-        after: Option<&'a ast::StmtClassDef>,
-        name: &str,
-    ) -> Evaluated<Value<'a>> {
-        let Some(hierarchy) = self.hierarchy(object.class) else { return Ok(Value::Unknown) };
-        let skipped = after
-            .and_then(|after| hierarchy.classes.iter().position(|class| class.range == after.range))
-            .map_or(0, |index| index + 1);
-        for class in hierarchy.classes.into_iter().skip(skipped) {
-            if let Some(def) = method(class, name) {
-                return self.method(object, class, def);
-            }
-            let value = class.body.iter().find_map(|statement| match statement {
-                Stmt::Assign(node) => {
-                    let is_it = |target: &Expr| target.as_name_expr().is_some_and(|it| it.id == name);
-                    node.targets.iter().any(is_it).then_some(&*node.value)
-                }
-                Stmt::AnnAssign(node) => {
-                    let is_it = node.target.as_name_expr().is_some_and(|it| it.id == name);
-                    node.value.as_deref().filter(|_| is_it)
-                }
-                _ => None,
-            });
-            if let Some(value) = value {
-                let frame = Frame { scope: self.module.clone(), receiver: None };
-                let value = self.value(value, &frame)?;
-                // An object is shared by all instances.
-                let is_plain = matches!(
-                    value,
-                    Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_)
-                );
-                return Ok(if is_plain { value } else { Value::Unknown });
-            }
-        }
-        Ok(Value::Unknown)
-    }
-
-    fn method(
-        &mut self,
-        object: &Rc<Object<'a>>,
-        class: &'a ast::StmtClassDef,
-        def: &'a ast::StmtFunctionDef,
-    ) -> Evaluated<Value<'a>> {
-        if def.is_async {
-            return Ok(Value::Unknown);
-        }
-        let is = |wanted: &str| {
-            let [decorator] = def.decorator_list.as_slice() else { return false };
-            decorator.expression.as_name_expr().is_some_and(|name| name.id == wanted)
-        };
-        let receiver = Some((object.clone(), class)).filter(|_| !is("staticmethod"));
-        let function = Rc::new(Function { def, scope: self.module.clone(), receiver });
-        if is("property") || self.is_cached_property(def) {
-            return self.run(&function, Vec::new(), Vec::new());
-        }
-        Ok(self.decorated(Value::Function(function), &def.decorator_list))
-    }
-
-    fn is_cached_property(&self, def: &ast::StmtFunctionDef) -> bool {
-        let [decorator] = def.decorator_list.as_slice() else { return false };
-        self.ctx.resolve(&decorator.expression).is_some_and(|name| name == "functools.cached_property")
+        Ok(Value::Tensor(result.map(Into::into), dtype))
     }
 
     /// Evaluates a call of a method that the class of the object does not define: `model.eval()`, `items.append(x)`.
@@ -396,6 +335,31 @@ impl<'a> Evaluation<'_, 'a> {
             // A hook may replace inputs and results.
             return Err(Stop);
         }
+        let dtype = match (name, arguments.positional.as_slice()) {
+            ("to" | "type", [Value::Dtype(dtype)]) => Some(*dtype),
+            ("half" | "bfloat16" | "double" | "float", []) => Dtype::named(name),
+            _ => None,
+        };
+        if let (Value::Layer(layer), Some(dtype)) = (object, dtype)
+            && !matches!(**layer, Layer::Sequential(_) | Layer::Cast(..))
+        {
+            return Ok(Value::Layer(Rc::new(Layer::Cast(layer.clone(), dtype))));
+        }
+        if matches!(object, Value::Foreign) {
+            // `optimizer.step(closure)`
+            arguments.forget();
+            let functions = arguments.values().filter_map(|value| match value {
+                Value::Function(function) => Some(function.def.name.as_str()),
+                _ => None,
+            });
+            self.forget_changes_of(functions.collect());
+            return Ok(Value::Unknown);
+        }
+        self.converts |= match name {
+            "half" | "bfloat16" | "double" | "float" | "type" => true,
+            "to" => !matches!(arguments.positional.as_slice(), [Value::Text(_)]) || arguments.len() > 1,
+            _ => false,
+        };
         match (object, name) {
             (
                 Value::Object(_) | Value::Layer(_) | Value::Compiled(_),
@@ -404,7 +368,8 @@ impl<'a> Evaluation<'_, 'a> {
             ) => Ok(object.clone()),
             (Value::Object(instance), "compile") => {
                 if let Some(attributes) = instance.attributes.borrow_mut().as_mut() {
-                    attributes.insert(COMPILED.to_owned(), Value::None);
+                    let compiled = Compiled { function: Value::None, mode: arguments.compile_mode() };
+                    attributes.insert(COMPILED.to_owned(), Value::Compiled(Rc::new(compiled)));
                 }
                 Ok(Value::None)
             }
@@ -423,6 +388,15 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 Ok(Value::None)
             }
+            (Value::Super(instance, _), "__init__")
+                if self.hierarchy(instance.class).is_some_and(|it| it.is_sequential) && !arguments.open =>
+            {
+                let layers = Layer::Sequential(Rc::new(Some(arguments.positional).into()));
+                if let Some(attributes) = instance.attributes.borrow_mut().as_mut() {
+                    attributes.insert(LAYERS.to_owned(), Value::Layer(Rc::new(layers)));
+                }
+                Ok(Value::None)
+            }
             (
                 Value::Object(_) | Value::Layer(_) | Value::Compiled(_) | Value::Super(..),
                 "parameters" | "named_parameters" | "modules" | "children" | "named_modules"
@@ -434,6 +408,35 @@ impl<'a> Evaluation<'_, 'a> {
                     elements.push(value.clone());
                 }
                 Ok(Value::None)
+            }
+            (Value::List(elements), "extend") => {
+                let more = arguments.get(0, "").cloned().unwrap_or(Value::Unknown);
+                let more = self.elements(&more)?;
+                let mut elements = elements.borrow_mut();
+                *elements = elements.take().zip(more).map(|(known, more)| [known, more].concat());
+                Ok(Value::None)
+            }
+            (Value::Dict(items), "setdefault") if items.borrow().is_some() => {
+                let (Some(Value::Text(key)), Some(value)) =
+                    (arguments.get(0, "key"), arguments.get(1, "default"))
+                else {
+                    object.forget();
+                    return Ok(Value::Unknown);
+                };
+                let mut items = items.borrow_mut();
+                let Some(items) = items.as_mut() else { return Ok(Value::Unknown) };
+                let found = items.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+                Ok(found.unwrap_or_else(|| {
+                    items.push((key.clone(), value.clone()));
+                    value.clone()
+                }))
+            }
+            (Value::Dict(items), "get") if items.borrow().is_some() => {
+                let Some(Value::Text(key)) = arguments.get(0, "key") else { return Ok(Value::Unknown) };
+                let items = items.borrow();
+                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| known == key));
+                let default = || arguments.get(1, "default").cloned().unwrap_or(Value::None);
+                Ok(found.map_or_else(default, |(_, value)| value.clone()))
             }
             (Value::Dict(items), "items" | "values" | "keys") => {
                 let entry = |(key, value): &(Rc<str>, Value<'a>)| match name {
@@ -454,24 +457,12 @@ impl<'a> Evaluation<'_, 'a> {
     }
 }
 
-impl<'a> Evaluation<'_, 'a> {
-    /// Returns whether the class of an object defines a method or property with this name.
-    pub(super) fn defines(&self, object: &Object<'a>, name: &str) -> bool {
-        let hierarchy = self.hierarchy(object.class);
-        hierarchy.is_none_or(|it| it.classes.iter().any(|class| method(class, name).is_some()))
-    }
-}
-
-fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a ast::StmtFunctionDef> {
-    class.body.iter().rev().filter_map(Stmt::as_function_def_stmt).find(|def| def.name.as_str() == name)
-}
-
 /// Shows a shape: `(2, ?, 8)`.
 pub(super) fn shown(shape: &[Size]) -> String {
     let sizes = shape.iter().map(|size| match size {
         Size::Known(size) => size.to_string(),
         Size::Dynamic(_) => "dynamic".to_owned(),
-        Size::Derived | Size::Unknown => "?".to_owned(),
+        Size::Derived | Size::Data | Size::Unknown => "?".to_owned(),
     });
     format!("({})", sizes.collect::<Vec<_>>().join(", "))
 }

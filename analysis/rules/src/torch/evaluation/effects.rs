@@ -4,10 +4,11 @@
 use ag_index::index::last_name;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::FxHashSet;
 
-use super::library::HARMLESS;
+use super::super::super::FileContext;
+use super::builtins::HARMLESS;
 use super::statements::Flow;
 use super::values::Value;
 use super::{Evaluation, Frame};
@@ -19,7 +20,7 @@ const CALLED: [&str; 2] = ["forward", "__call__"];
 impl<'a> Evaluation<'_, 'a> {
     /// Forgets what statements may change that are not evaluated.
     pub(super) fn skip(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Flow<'a> {
-        let mut effects = Effects::default();
+        let mut effects = Effects::of(self.ctx);
         effects.visit_body(body);
         for name in effects.bound {
             frame.scope.set(name, Value::Unknown);
@@ -29,7 +30,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
         self.forgotten.extend(effects.attributes);
         self.forget_changes_of(effects.called);
-        if effects.leaves { Flow::Leave } else { Flow::Next }
+        match (effects.leaves, effects.jumps) {
+            (true, _) => Flow::Leave,
+            (false, true) => Flow::Jump,
+            (false, false) => Flow::Next,
+        }
     }
 
     /// Forgets what the functions and methods of the file with these names may change, and what the functions may change
@@ -42,13 +47,16 @@ impl<'a> Evaluation<'_, 'a> {
         let mut next = 0;
         while let Some(name) = names.get(next).copied() {
             next += 1;
-            let functions = self.ctx.program().functions.iter().map(|(def, _)| *def);
-            for def in functions.filter(|def| def.name.as_str() == name) {
-                if seen.insert(def.range) {
-                    let mut effects = Effects::default();
+            let modules = self.modules.iter().flat_map(|module| {
+                let functions = module.ctx.program().functions.iter();
+                functions.map(move |(def, _)| (module, *def))
+            });
+            for (module, def) in modules.filter(|(_, def)| def.name.as_str() == name) {
+                if seen.insert((module.ctx.document, def.range)) {
+                    let mut effects = Effects::of(module.ctx);
                     effects.visit_body(&def.body);
                     for name in effects.changed {
-                        self.module.get(name).forget();
+                        module.scope.get(name).forget();
                     }
                     self.forgotten.extend(effects.attributes);
                     names.extend(effects.called);
@@ -59,8 +67,8 @@ impl<'a> Evaluation<'_, 'a> {
 }
 
 /// What statements may change.
-#[derive(Default)]
-struct Effects<'a> {
+struct Effects<'c, 'a> {
+    ctx: &'c FileContext<'a>,
     /// The names that they bind.
     bound: Vec<&'a str>,
     /// The names whose objects they may change.
@@ -69,10 +77,33 @@ struct Effects<'a> {
     attributes: Vec<&'a str>,
     /// The names of the functions and methods that they may run.
     called: Vec<&'a str>,
+    /// Whether they may end the function.
     leaves: bool,
+    /// Whether they may end an iteration of the loop around them.
+    jumps: bool,
 }
 
-impl<'a> Effects<'a> {
+impl<'c, 'a> Effects<'c, 'a> {
+    fn of(ctx: &'c FileContext<'a>) -> Self {
+        Self {
+            ctx,
+            bound: Vec::new(),
+            changed: Vec::new(),
+            attributes: Vec::new(),
+            called: Vec::new(),
+            leaves: false,
+            jumps: false,
+        }
+    }
+
+    /// Returns whether a call is of a function of torch that does not change its arguments.
+    fn is_pure(&self, call: &ast::ExprCall) -> bool {
+        self.ctx.resolve(&call.func).is_some_and(|name| {
+            let is_pure = name.starts_with("torch.") && !name.ends_with('_') && !name.contains(".init.");
+            is_pure && call.arguments.find_keyword("out").is_none()
+        })
+    }
+
     /// Adds an object that the statements may change: `items` and `self.items` in `self.items.append(x)`.
     fn change(&mut self, object: &'a Expr) {
         match object {
@@ -85,10 +116,11 @@ impl<'a> Effects<'a> {
     }
 }
 
-impl<'a> SourceOrderVisitor<'a> for Effects<'a> {
+impl<'a> SourceOrderVisitor<'a> for Effects<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) | Stmt::Raise(_) => self.leaves = true,
+            Stmt::Return(_) | Stmt::Raise(_) => self.leaves = true,
+            Stmt::Break(_) | Stmt::Continue(_) => self.jumps = true,
             Stmt::FunctionDef(def) => self.bound.push(def.name.as_str()),
             Stmt::ClassDef(class) => self.bound.push(class.name.as_str()),
             Stmt::AugAssign(node) => self.change(&node.target),
@@ -115,7 +147,7 @@ impl<'a> SourceOrderVisitor<'a> for Effects<'a> {
                 {
                     self.change(&method.value);
                 }
-                if !name.is_some_and(|name| HARMLESS.contains(&name)) {
+                if !name.is_some_and(|name| HARMLESS.contains(&name)) && !self.is_pure(call) {
                     let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
                     call.arguments.args.iter().chain(keywords).for_each(|argument| self.change(argument));
                 }

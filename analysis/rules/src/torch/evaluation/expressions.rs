@@ -3,13 +3,18 @@
 use std::rc::Rc;
 
 use ag_index::index::last_name;
+use ag_staging::construct::ConstructKind;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::super::super::tracing::snippet;
+use super::super::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use super::calls::{Arguments, shown};
-use super::values::{Shape, Size, Value, Variables};
-use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, sizes};
+use super::dtypes::Dtype;
+use super::names::LOGGER;
+use super::values::{Lambda, Value};
+use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, dtypes, sizes, tensor_methods};
 
 /// Methods of Tensors that change the shape of the Tensor itself.
 const RESHAPING: [&str; 8] =
@@ -46,11 +51,23 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::StringLiteral(literal) => Value::Text(literal.value.to_str().into()),
             Expr::Name(name) => match name.id.as_str() {
                 "__name__" if !frame.scope.knows("__name__") => Value::Text("__main__".into()),
-                name => frame.scope.get(name),
+                name => {
+                    let value = frame.scope.get(name);
+                    if matches!(value, Value::Unknown) {
+                        return Ok(self.of_library(expression, frame));
+                    }
+                    if matches!(value, Value::Int(_)) && frame.scope.is_global(name) {
+                        self.read(None, name, &value);
+                    }
+                    value
+                }
             },
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
-                self.attribute(&object, &attribute.attr)?
+                match self.attribute(&object, &attribute.attr)? {
+                    Value::Unknown if matches!(object, Value::Unknown) => self.of_library(expression, frame),
+                    value => value,
+                }
             }
             Expr::Tuple(tuple) => self.all(&tuple.elts, frame)?.map_or(Value::Unknown, Value::tuple),
             Expr::List(list) => self.all(&list.elts, frame)?.map_or(Value::Unknown, Value::list),
@@ -59,25 +76,43 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::BinOp(operation) => {
                 let left = self.value(&operation.left, frame)?;
                 let right = self.value(&operation.right, frame)?;
+                for (side, value) in [(&operation.left, &left), (&operation.right, &right)] {
+                    if matches!(value, Value::None) && side.is_attribute_expr() {
+                        self.none_operand(side);
+                    }
+                }
                 self.operation(operation.op, &left, &right, operation.range())?
             }
             Expr::UnaryOp(operation) => {
                 let operand = self.value(&operation.operand, frame)?;
                 match (operation.op, operand) {
+                    (UnaryOp::Not, value) if value.is_traced() => {
+                        self.decide(expression, &value, ConstructKind::Not);
+                        Value::Unknown
+                    }
+                    (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
                     (UnaryOp::USub, Value::Int(value)) => Value::Int(-value),
                     (UnaryOp::USub, Value::Float(value)) => Value::Float(-value),
-                    (UnaryOp::Not, value) if !matches!(value, Value::Tensor(_)) => {
+                    (UnaryOp::Not, value) if !matches!(value, Value::Tensor(..)) => {
                         value.truth().map_or(Value::Unknown, |truth| Value::Bool(!truth))
                     }
-                    (_, tensor @ Value::Tensor(_)) => tensor,
+                    (_, tensor @ Value::Tensor(..)) => tensor,
                     _ => Value::Unknown,
                 }
             }
             Expr::BoolOp(operation) => {
                 let is_and = operation.op == ast::BoolOp::And;
                 let mut last = Value::Unknown;
-                for value in &operation.values {
+                for (index, value) in operation.values.iter().enumerate() {
                     last = self.value(value, frame)?;
+                    if index + 1 == operation.values.len() {
+                        break;
+                    }
+                    let kind = if is_and { ConstructKind::And } else { ConstructKind::Or };
+                    if last.is_traced() {
+                        self.decide(expression, &last, kind);
+                        return Ok(Value::Unknown);
+                    }
                     match last.truth() {
                         Some(truth) if truth == is_and => {}
                         Some(_) => return Ok(last),
@@ -94,14 +129,35 @@ impl<'a> Evaluation<'_, 'a> {
                 let right = self.value(right, frame)?;
                 self.comparison(*op, &left, &right, compare.range())?
             }
-            Expr::If(node) => match self.value(&node.test, frame)?.truth() {
-                Some(true) => self.value(&node.body, frame)?,
-                Some(false) => self.value(&node.orelse, frame)?,
-                None => Value::Unknown,
-            },
+            Expr::If(node) => {
+                let value = self.value(&node.test, frame)?;
+                match self.decide(&node.test, &value, ConstructKind::IfExp) {
+                    Some(true) => self.value(&node.body, frame)?,
+                    Some(false) => self.value(&node.orelse, frame)?,
+                    None => Value::Unknown,
+                }
+            }
             Expr::Subscript(item) => self.item(item, frame)?,
             Expr::ListComp(node) => self.comprehension(&node.elt, &node.generators, frame)?,
             Expr::Generator(node) => self.comprehension(&node.elt, &node.generators, frame)?,
+            Expr::DictComp(node) => self.dict_comprehension(node, frame)?,
+            Expr::Lambda(node) => Value::Lambda(Rc::new(Lambda { node, frame: frame.clone() })),
+            Expr::FString(text) => self.formatted(text, frame)?,
+            Expr::Yield(node) => {
+                let value =
+                    node.value.as_deref().map_or(Ok(Value::None), |value| self.value(value, frame))?;
+                if let Some(yielded) = self.yielded.last_mut() {
+                    yielded.push(value);
+                }
+                Value::Unknown
+            }
+            Expr::YieldFrom(node) => {
+                let Some(values) = self.iterated(&node.value, frame)? else { return Err(Stop) };
+                if let Some(yielded) = self.yielded.last_mut() {
+                    yielded.extend(values);
+                }
+                Value::Unknown
+            }
             Expr::Named(node) => {
                 let value = self.value(&node.value, frame)?;
                 self.assign(&node.target, value.clone(), frame)?;
@@ -109,6 +165,25 @@ impl<'a> Evaluation<'_, 'a> {
             }
             _ => Value::Unknown,
         })
+    }
+
+    /// Returns a name that the file imports from a library: `torch.float32`, `torch.relu`.
+    fn of_library(&self, expression: &'a Expr, frame: &Frame<'a>) -> Value<'a> {
+        if root(expression).is_none_or(|name| frame.scope.knows(name)) {
+            return Value::Unknown;
+        }
+        let Some(name) = self.ctx.resolve(expression) else { return Value::Unknown };
+        if let Some(value) = self.imported(&name) {
+            return value;
+        }
+        match name.split_once('.') {
+            Some(("torch", own)) => match Dtype::named(own) {
+                Some(dtype) => Value::Dtype(dtype),
+                None => Value::Library(name.as_str().into()),
+            },
+            Some(("operator" | "functools" | "math", _)) => Value::Library(name.as_str().into()),
+            _ => Value::Unknown,
+        }
     }
 
     /// Returns the elements of a list or tuple display.
@@ -144,57 +219,31 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(Value::Dict(Rc::new(Some(items).filter(|_| known).into())))
     }
 
-    fn comprehension(
-        &mut self,
-        element: &'a Expr,
-        generators: &'a [ast::Comprehension],
-        frame: &Frame<'a>,
-    ) -> Evaluated<Value<'a>> {
-        let [generator] = generators else { return Ok(Value::Unknown) };
-        let elements = self.iterated(&generator.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
-        let Some(elements) = elements else { return Ok(Value::Unknown) };
-        let inner = Frame { scope: Variables::inside(&frame.scope), receiver: frame.receiver.clone() };
-        let mut values = Vec::new();
-        'elements: for value in elements {
-            self.assign(&generator.target, value, &inner)?;
-            for test in &generator.ifs {
-                match self.value(test, &inner)?.truth() {
-                    Some(true) => {}
-                    Some(false) => continue 'elements,
-                    None => return Ok(Value::Unknown),
-                }
-            }
-            values.push(self.value(element, &inner)?);
-        }
-        Ok(Value::list(values))
-    }
-
-    /// Returns the values over which a loop iterates.
-    pub(super) fn iterated(
-        &mut self,
-        iterable: &'a Expr,
-        frame: &Frame<'a>,
-    ) -> Evaluated<Option<Vec<Value<'a>>>> {
-        let value = self.value(iterable, frame)?;
-        Ok(match &value {
-            Value::Layer(layer) => match &**layer {
-                super::values::Layer::Sequential(layers) => layers.borrow().clone(),
-                _ => None,
-            },
-            value => value.elements(),
-        })
-    }
-
     fn called(&mut self, call: &'a ast::ExprCall, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
         let root = root(&call.func);
         let is_shadowed = root.is_some_and(|name| frame.scope.knows(name));
         let name = self.ctx.resolve(&call.func).filter(|_| !is_shadowed);
+        if let Some(callee) = name.as_ref().and_then(|name| self.imported(name)) {
+            let arguments = self.arguments(&call.arguments, frame)?;
+            return self.call(&callee, arguments, call.range());
+        }
         if name.is_none()
             && call.arguments.is_empty()
             && call.func.as_name_expr().is_some_and(|name| name.id == "super")
             && let Some((object, class)) = &frame.receiver
         {
             return Ok(Value::Super(object.clone(), class));
+        }
+        if let Some(name) = &name
+            && is_skipped(name)
+        {
+            self.untraceable(name, call.range());
+        }
+        if let Expr::Name(name) = &*call.func
+            && !frame.scope.knows(&name.id)
+            && is_skipped_builtin(&name.id)
+        {
+            self.untraceable(&name.id, call.range());
         }
         let arguments = self.arguments(&call.arguments, frame)?;
         if let Some(name) = name {
@@ -203,25 +252,47 @@ impl<'a> Evaluation<'_, 'a> {
         match &*call.func {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
-                if matches!(object, Value::Tensor(_)) && RESHAPING.contains(&attribute.attr.as_str()) {
+                if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
                 }
-                if let Value::Tensor(Some(shape)) = &object {
-                    let result = self.tensor_method(shape, &attribute.attr, &arguments);
-                    return result.map_err(|reason| {
-                        let shape = shown(shape);
+                if let Value::Library(class) = &object
+                    && **class == *LOGGER
+                    && is_level(&attribute.attr)
+                {
+                    let name = snippet(self.ctx.text(&*call.func));
+                    self.untraceable(&name, call.range());
+                    return Ok(Value::None);
+                }
+                if attribute.attr.as_str() == "tolist" && object.dtype().is_float() {
+                    self.list_of_floats(attribute.value.range(), call.range());
+                }
+                if matches!(object, Value::Tensor(..)) && matches!(attribute.attr.as_str(), "item" | "tolist")
+                {
+                    let what = format!("`.{}()`", attribute.attr);
+                    let number = self.converted(&what, attribute.value.range(), call.range());
+                    return Ok(if attribute.attr.as_str() == "item" { number } else { Value::Unknown });
+                }
+                if let Value::Tensor(shape, dtype) = &object {
+                    self.check_operands(&attribute.attr, &object, &arguments, call.range())?;
+                    let result = match shape {
+                        None => Ok(tensor_methods::of_unknown_shape(&attribute.attr, &arguments)),
+                        Some(shape) => self.tensor_method(shape, &attribute.attr, &arguments),
+                    };
+                    let result = result.map_err(|reason| {
+                        let shape = shape.as_ref().map_or_else(String::new, |shape| shown(shape));
                         self.fail(
                             call.range(),
                             format!("`.{}` of the shape {shape}: {reason}", attribute.attr),
                         )
-                    });
+                    })?;
+                    return Ok(result.with_dtype(dtypes::of_method(*dtype, &attribute.attr, &arguments)));
                 }
                 let callee = self.attribute(&object, &attribute.attr)?;
                 match callee {
                     Value::Unknown => {
                         let is_stored = matches!(&object, Value::Object(object) if object.attributes.borrow()
                             .as_ref().is_some_and(|it| it.contains_key(attribute.attr.as_str())));
-                        if is_stored || matches!(object, Value::Tensor(_)) {
+                        if is_stored || matches!(object, Value::Tensor(..)) {
                             arguments.forget();
                             return Ok(Value::Unknown);
                         }
@@ -230,7 +301,7 @@ impl<'a> Evaluation<'_, 'a> {
                     callee => self.call(&callee, arguments, call.range()),
                 }
             }
-            Expr::Name(name) if !frame.scope.knows(&name.id) => Ok(self.builtin(&name.id, &arguments)),
+            Expr::Name(name) if !frame.scope.knows(&name.id) => self.builtin(&name.id, &arguments, call),
             callee => {
                 let name = last_name(callee);
                 let callee = self.value(callee, frame)?;
@@ -242,7 +313,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    fn arguments(&mut self, arguments: &'a ast::Arguments, frame: &Frame<'a>) -> Evaluated<Arguments<'a>> {
+    pub(super) fn arguments(
+        &mut self,
+        arguments: &'a ast::Arguments,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Arguments<'a>> {
         let mut found = Arguments::default();
         for argument in &arguments.args {
             if let Expr::Starred(starred) = argument {
@@ -259,10 +334,46 @@ impl<'a> Evaluation<'_, 'a> {
             let value = self.value(&keyword.value, frame)?;
             match &keyword.arg {
                 Some(name) => found.keywords.push((name.as_str(), value)),
-                None => found.open = true,
+                None => match &value {
+                    Value::Dict(items) if items.borrow().is_some() => {
+                        for (name, value) in items.borrow().iter().flatten() {
+                            match self.keyword(name) {
+                                Some(name) => found.keywords.push((name, value.clone())),
+                                None => found.open = true,
+                            }
+                        }
+                    }
+                    _ => found.open = true,
+                },
             }
         }
         Ok(found)
+    }
+
+    /// Returns a text as the name of a keyword argument. All names are in the texts of the modules.
+    fn keyword(&self, name: &str) -> Option<&'a str> {
+        let mut texts = self.modules.iter().map(|module| module.ctx.text);
+        texts.find_map(|text| text.get(text.find(name)?..)?.get(..name.len()))
+    }
+
+    /// Returns the text of an f-string whose values are texts and integers.
+    fn formatted(&mut self, text: &'a ast::ExprFString, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
+        let mut formatted = String::new();
+        let mut is_known = true;
+        for element in text.value.elements() {
+            match element {
+                ast::InterpolatedStringElement::Literal(literal) => formatted.push_str(&literal.value),
+                ast::InterpolatedStringElement::Interpolation(part) => {
+                    let is_plain = part.format_spec.is_none() && part.conversion.is_none();
+                    match self.value(&part.expression, frame)? {
+                        Value::Text(text) if is_plain => formatted.push_str(&text),
+                        Value::Int(value) if is_plain => formatted.push_str(&value.to_string()),
+                        _ => is_known = false,
+                    }
+                }
+            }
+        }
+        Ok(if is_known { Value::Text(formatted.into()) } else { Value::Unknown })
     }
 
     pub(super) fn operation(
@@ -272,7 +383,19 @@ impl<'a> Evaluation<'_, 'a> {
         right: &Value<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
-        Ok(match (left, right) {
+        if op == Operator::MatMult {
+            self.check_product(left, right, range)?;
+        }
+        let dtype = self.promoted(op, left, right);
+        let result = match (left, right) {
+            (Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
+            | (Value::Int(_) | Value::Float(_), Value::Number) => Value::Number,
+            (symbol @ Value::Symbol(_), Value::Int(_)) | (Value::Int(_), symbol @ Value::Symbol(_)) => {
+                symbol.clone()
+            }
+            (Value::Text(left), Value::Text(right)) if op == Operator::Add => {
+                Value::Text(format!("{left}{right}").into())
+            }
             (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
                 let number = |value: &Value| match value {
@@ -290,7 +413,7 @@ impl<'a> Evaluation<'_, 'a> {
                     _ => Value::Unknown,
                 }
             }
-            (Value::Tensor(Some(left)), Value::Tensor(Some(right))) => {
+            (Value::Tensor(Some(left), _), Value::Tensor(Some(right), _)) => {
                 let result = match op {
                     Operator::MatMult => sizes::matmul(left, right),
                     _ => sizes::broadcast(left, right),
@@ -301,9 +424,15 @@ impl<'a> Evaluation<'_, 'a> {
                     self.fail(range, format!("the shapes {left} and {right} do not fit `{op}`: {reason}"))
                 })?)
             }
-            (tensor @ Value::Tensor(_), Value::Int(_) | Value::Float(_) | Value::Bool(_))
-            | (Value::Int(_) | Value::Float(_) | Value::Bool(_), tensor @ Value::Tensor(_)) => tensor.clone(),
-            (Value::Tensor(_), Value::Tensor(_)) => Value::Tensor(None),
+            (
+                tensor @ Value::Tensor(..),
+                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
+            )
+            | (
+                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
+                tensor @ Value::Tensor(..),
+            ) => tensor.clone(),
+            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
             (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) if op == Operator::Add => {
                 match (left.elements(), right.elements()) {
                     (Some(left_elements), Some(more)) => {
@@ -334,10 +463,11 @@ impl<'a> Evaluation<'_, 'a> {
                 }
             }
             _ => Value::Unknown,
-        })
+        };
+        Ok(result.with_dtype(dtype))
     }
 
-    fn comparison(
+    pub(super) fn comparison(
         &mut self,
         op: CmpOp,
         left: &Value<'a>,
@@ -347,9 +477,12 @@ impl<'a> Evaluation<'_, 'a> {
         let truth = match (op, left, right) {
             (CmpOp::Is, value, Value::None) => is_none(value),
             (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
-            (_, Value::Tensor(_), _) | (_, _, Value::Tensor(_)) => {
-                return self.operation(Operator::Add, left, right, range);
+            (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
+            (_, Value::Tensor(..), _) | (_, _, Value::Tensor(..)) => {
+                return Ok(self.operation(Operator::Add, left, right, range)?.with_dtype(Dtype::Bool));
             }
+            (_, Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
+            | (_, Value::Int(_) | Value::Float(_), Value::Number) => return Ok(Value::Number),
             (CmpOp::Eq, Value::Text(left), Value::Text(right)) => Some(left == right),
             (CmpOp::NotEq, Value::Text(left), Value::Text(right)) => Some(left != right),
             (_, Value::Int(left), Value::Int(right)) => match op {
@@ -364,108 +497,6 @@ impl<'a> Evaluation<'_, 'a> {
             _ => None,
         };
         Ok(truth.map_or(Value::Unknown, Value::Bool))
-    }
-
-    fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
-        let value = self.value(&item.value, frame)?;
-        if let Value::Tensor(Some(shape)) = &value {
-            return self.index(shape, &item.slice, frame);
-        }
-        if let Expr::Slice(slice) = &*item.slice {
-            let Some(elements) = value.elements() else { return Ok(Value::Unknown) };
-            let bounds = self.bounds(slice, elements.len(), frame)?;
-            let Some(part) = bounds.and_then(|(start, end)| elements.get(start..end.max(start))) else {
-                return Ok(Value::Unknown);
-            };
-            let part = part.to_vec();
-            return Ok(if matches!(value, Value::List(_)) { Value::list(part) } else { Value::tuple(part) });
-        }
-        let key = self.value(&item.slice, frame)?;
-        Ok(match (&value, key) {
-            (Value::Dict(items), Value::Text(key)) => {
-                let items = items.borrow();
-                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
-                found.map_or(Value::Unknown, |(_, value)| value.clone())
-            }
-            (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
-                let elements = value.elements().unwrap_or_default();
-                let index = sizes::index_of(elements.len(), index);
-                index.and_then(|index| elements.into_iter().nth(index)).unwrap_or(Value::Unknown)
-            }
-            _ => Value::Unknown,
-        })
-    }
-
-    /// Returns the first and the last position of a slice without step.
-    fn bounds(
-        &mut self,
-        slice: &'a ast::ExprSlice,
-        length: usize,
-        frame: &Frame<'a>,
-    ) -> Evaluated<Option<(usize, usize)>> {
-        let Ok(length) = i64::try_from(length) else { return Ok(None) };
-        if slice.step.is_some() {
-            return Ok(None);
-        }
-        let mut bounds = [0, length];
-        for (bound, expression) in bounds.iter_mut().zip([&slice.lower, &slice.upper]) {
-            let Some(expression) = expression else { continue };
-            match self.value(expression, frame)? {
-                Value::Int(value) if value < 0 => *bound = (value + length).max(0),
-                Value::Int(value) => *bound = value.min(length),
-                Value::None => {}
-                _ => return Ok(None),
-            }
-        }
-        Ok(usize::try_from(bounds[0]).ok().zip(usize::try_from(bounds[1]).ok()))
-    }
-
-    /// Returns `x[0]`, `x[:, None]`, `x[..., 2:]`, where `x` is a Tensor.
-    fn index(&mut self, shape: &[Size], index: &'a Expr, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
-        let parts = match index {
-            Expr::Tuple(tuple) => tuple.elts.as_slice(),
-            index => std::slice::from_ref(index),
-        };
-        let is_new = |part: &&Expr| part.is_none_literal_expr() || part.is_ellipsis_literal_expr();
-        let used = parts.iter().filter(|part| !is_new(part)).count();
-        let ellipses = parts.iter().filter(|part| part.is_ellipsis_literal_expr()).count();
-        let Some(rest) = shape.len().checked_sub(used).filter(|_| ellipses < 2) else {
-            return Ok(Value::Unknown);
-        };
-        let mut result: Shape = Vec::new();
-        let mut at = 0;
-        for part in parts {
-            match part {
-                Expr::NoneLiteral(_) => result.push(Size::Known(1)),
-                Expr::EllipsisLiteral(_) => {
-                    result.extend_from_slice(&shape[at..at + rest]);
-                    at += rest;
-                }
-                Expr::Slice(slice) => {
-                    let is_all = slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none();
-                    result.push(match shape[at] {
-                        size if is_all => size,
-                        Size::Known(size) => {
-                            let length = usize::try_from(size).unwrap_or(0);
-                            let bounds = self.bounds(slice, length, frame)?;
-                            let length = bounds.map(|(start, end)| end.saturating_sub(start));
-                            let length = length.and_then(|length| i64::try_from(length).ok());
-                            length.map_or(Size::Unknown, Size::Known)
-                        }
-                        _ => Size::Unknown,
-                    });
-                    at += 1;
-                }
-                part => {
-                    if !matches!(self.value(part, frame)?, Value::Int(_)) {
-                        return Ok(Value::Tensor(None));
-                    }
-                    at += 1;
-                }
-            }
-        }
-        result.extend_from_slice(shape.get(at..).unwrap_or_default());
-        Ok(Value::tensor(result))
     }
 }
 

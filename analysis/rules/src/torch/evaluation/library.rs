@@ -1,65 +1,18 @@
-//! Functions of torch and of Python, and methods of Tensors.
+//! Functions and modules of torch, and functions of the standard library.
 
 use std::rc::Rc;
 
+use ruff_python_ast::{CmpOp, Operator};
 use ruff_text_size::TextRange;
 
 use super::calls::{Arguments, shown};
+use super::dtypes::Dtype;
+use super::names::{ACTIVATIONS, LOGGER, TENSOR_MODULES, is_tensor_function};
 use super::sizes::{self, Checked};
-use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, requested};
-use super::values::{Convolution, Layer, Shape, Size, Value};
-use super::{Evaluated, Evaluation, MOST_ITERATIONS};
-
-/// Builtin functions that do not change their arguments.
-pub(super) const HARMLESS: [&str; 19] = [
-    "all",
-    "any",
-    "callable",
-    "enumerate",
-    "hasattr",
-    "id",
-    "int",
-    "isinstance",
-    "len",
-    "list",
-    "print",
-    "range",
-    "repr",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "type",
-    "zip",
-];
-
-/// Activations and similar modules of `torch.nn`.
-const ACTIVATIONS: &[&str] = &[
-    "AlphaDropout",
-    "CELU",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "ELU",
-    "GELU",
-    "Hardswish",
-    "Hardtanh",
-    "Identity",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "ReLU",
-    "ReLU6",
-    "SELU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-];
+use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
+use super::traced::{Compiled, Mode};
+use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
+use super::{Evaluated, Evaluation, dtypes};
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a function of a library.
@@ -70,13 +23,29 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
         let Some(function) = name.strip_prefix("torch.") else {
-            arguments.forget();
-            return Ok(Value::Unknown);
+            return self.of_python(name, arguments, range);
+        };
+        let compiled = |function: &Value<'a>, mode: Mode| {
+            Value::Compiled(Rc::new(Compiled { function: function.clone(), mode }))
         };
         match function {
-            "compile" | "jit.script" => {
-                let function = arguments.get(0, "model").or(arguments.get(0, "obj"));
-                return Ok(function.map_or(Value::Unknown, |it| Value::Compiled(Rc::new(it.clone()))));
+            _ if function.starts_with("optim.") => return Ok(Value::Foreign),
+            "compile" => {
+                let disable = arguments.get(usize::MAX, "disable").map_or(Some(false), Value::truth);
+                return Ok(match arguments.get(0, "model").filter(|_| disable.is_some()) {
+                    Some(function) if disable == Some(true) => function.clone(),
+                    Some(function) => compiled(function, arguments.compile_mode()),
+                    // `torch.compile(dynamic=False)` is a decorator.
+                    None => Value::Unknown,
+                });
+            }
+            "jit.script" => {
+                let function = arguments.get(0, "obj");
+                return Ok(function.map_or(Value::Unknown, |it| compiled(it, Mode::Script)));
+            }
+            "_dynamo.mark_dynamic" | "_dynamo.maybe_mark_dynamic" => {
+                self.calls.marks_dynamic = true;
+                return Ok(Value::None);
             }
             "jit.trace" => {
                 let model = arguments.get(0, "func").cloned().unwrap_or(Value::Unknown);
@@ -85,9 +54,10 @@ impl<'a> Evaluation<'_, 'a> {
                     Some(input) => vec![input.clone()],
                     None => return Ok(Value::Unknown),
                 };
-                let compiled = Value::Compiled(Rc::new(model));
-                self.call(&compiled, Arguments { positional: inputs, ..Arguments::default() }, range)?;
-                return Ok(compiled);
+                let traced = compiled(&model, Mode::Trace);
+                self.call(&traced, Arguments::of(inputs), range)?;
+                // The recorded graph runs, not the function.
+                return Ok(Value::Unknown);
             }
             "export.export" => return self.export(&arguments, range),
             "export.Dim" => {
@@ -96,44 +66,143 @@ impl<'a> Evaluation<'_, 'a> {
             }
             _ => {}
         }
+        self.converts |= function.contains("autocast") || function.starts_with("set_default_");
         if arguments.open {
             return Ok(Value::Unknown);
         }
         if let Some(module) = function.strip_prefix("nn.").filter(|it| it.starts_with(char::is_uppercase)) {
+            self.converts |= arguments.keywords.iter().any(|(name, _)| *name == "dtype");
             return Ok(self.module_of_torch(module, &arguments));
         }
         let function = function.strip_prefix("nn.functional.").unwrap_or(function);
         if let Some(shape) = created(function, &arguments) {
-            return Ok(Value::tensor(shape));
+            let dtype = self.dtype_of_new(function, &arguments);
+            return Ok(Value::tensor(shape).with_dtype(dtype));
         }
+        // In traced code, torch may know the values of such a Tensor.
+        if function == "tensor" && self.traced.is_empty() {
+            let shape = arguments.get(0, "data").and_then(|data| data_shape(data, 0));
+            let dtype = self.dtype_of_new(function, &arguments);
+            return Ok(shape.map_or(Value::unshaped(), Value::tensor).with_dtype(dtype));
+        }
+        let first = arguments.get(0, "input").cloned().unwrap_or(Value::Unknown);
+        let dtype = match first {
+            Value::Tensor(_, dtype) if arguments.len() > 0 => {
+                let rest = arguments.without_first("input");
+                if function == "linear" {
+                    let weight = arguments.get(1, "weight").cloned().unwrap_or(Value::Unknown);
+                    self.check_product(&first, &weight, range)?;
+                }
+                self.check_operands(function, &first, &rest, range)?;
+                dtypes::of_method(dtype, function, &rest)
+            }
+            _ => Dtype::Unknown,
+        };
         let result = combined(function, &arguments).or_else(|| {
-            let Some(Value::Tensor(Some(shape))) = arguments.get(0, "input") else { return None };
+            let Some(Value::Tensor(Some(shape), _)) = arguments.get(0, "input") else { return None };
             let is_known = ELEMENTWISE.contains(&function)
                 || BROADCAST.contains(&function)
                 || REDUCTIONS.contains(&function)
                 || matches!(
                     function,
-                    "flatten" | "matmul" | "mm" | "bmm" | "transpose" | "permute" | "unsqueeze"
-                );
-            let rest = Arguments {
-                positional: arguments.positional.iter().skip(1).cloned().collect(),
-                keywords: arguments.keywords.iter().filter(|(name, _)| *name != "input").cloned().collect(),
-                open: false,
-            };
+                    "flatten"
+                        | "masked_select"
+                        | "nonzero"
+                        | "unique"
+                        | "numel"
+                        | "matmul"
+                        | "mm"
+                        | "bmm"
+                        | "transpose"
+                        | "permute"
+                        | "unsqueeze"
+                        | "max"
+                        | "min"
+                        | "median"
+                )
+                || SCALARS.contains(&function);
+            let rest = arguments.without_first("input");
             is_known.then(|| self.tensor_method(shape, function, &rest))
         });
         match result {
-            Some(Ok(value)) => Ok(value),
+            Some(Ok(value)) => Ok(value.with_dtype(dtype)),
             Some(Err(reason)) => {
                 Err(self.fail(range, format!("`{name}` does not accept its inputs: {reason}")))
             }
+            None if is_tensor_function(function) => Ok(Value::unshaped().with_dtype(dtype)),
             None => Ok(Value::Unknown),
         }
     }
 
+    /// Returns the dtype of a new Tensor: `torch.zeros(3)`, `torch.ones(3, dtype=torch.long)`.
+    fn dtype_of_new(&self, function: &str, arguments: &Arguments<'a>) -> Dtype {
+        match arguments.get(usize::MAX, "dtype") {
+            Some(Value::Dtype(dtype)) => return *dtype,
+            Some(_) => return Dtype::Unknown,
+            None => {}
+        }
+        match function {
+            "randn" | "rand" | "zeros" | "ones" | "empty" | "linspace" | "eye" if !self.converts => {
+                Dtype::Float32
+            }
+            "randint" => Dtype::Int64,
+            "arange"
+                if arguments.positional.iter().all(|it| matches!(it, Value::Int(_) | Value::Size(_))) =>
+            {
+                Dtype::Int64
+            }
+            "tensor" => arguments.get(0, "data").map_or(Dtype::Unknown, Dtype::of_data),
+            "interpolate" => arguments.get(0, "input").map_or(Dtype::Unknown, Value::dtype),
+            _ => Dtype::Unknown,
+        }
+    }
+
+    /// Evaluates a call of a function of another library.
+    fn of_python(&mut self, name: &str, arguments: Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
+        if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), comparison(name)) {
+            return self.comparison(operator, left, right, range);
+        }
+        if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), operator(name)) {
+            return self.operation(operator, left, right, range);
+        }
+        match (name, arguments.positional.as_slice()) {
+            ("logging.getLogger", _) => return Ok(Value::Library(LOGGER.into())),
+            ("functools.partial", [function, rest @ ..]) if !arguments.open => {
+                let (function, positional) = (function.clone(), rest.to_vec());
+                return Ok(Value::Partial(Rc::new(Partial {
+                    function,
+                    positional,
+                    keywords: arguments.keywords,
+                })));
+            }
+            ("functools.reduce", [function, elements, start @ ..]) if !arguments.open => {
+                let Some(elements) = self.elements(elements)? else { return Ok(Value::Unknown) };
+                let mut elements = start.iter().cloned().chain(elements);
+                let Some(mut value) = elements.next() else { return Ok(Value::Unknown) };
+                for element in elements {
+                    value = self.call(function, Arguments::of(vec![value, element]), range)?;
+                }
+                return Ok(value);
+            }
+            // These functions do not change their arguments.
+            _ if ["copy.", "json.", "logging.", "math.", "numpy.", "time.", "warnings."]
+                .iter()
+                .any(|module| name.starts_with(module)) => {}
+            _ => arguments.forget(),
+        }
+        Ok(Value::Unknown)
+    }
+
     fn export(&mut self, arguments: &Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
-        let Some(model @ Value::Object(object)) = arguments.get(0, "mod") else { return Ok(Value::Unknown) };
         let Some(Value::Tuple(inputs)) = arguments.get(1, "args") else { return Ok(Value::Unknown) };
+        if let Some(model @ Value::Layer(_)) = arguments.get(0, "mod")
+            && matches!(arguments.get(3, "dynamic_shapes"), None | Some(Value::None))
+        {
+            let exported = Compiled { function: model.clone(), mode: Mode::Export };
+            self.call(&Value::Compiled(Rc::new(exported)), Arguments::of(inputs.to_vec()), range)?;
+            return Ok(Value::Unknown);
+        }
+        let Some(model @ Value::Object(object)) = arguments.get(0, "mod") else { return Ok(Value::Unknown) };
         let forward = self.attribute(model, "forward")?;
         let Value::Function(forward) = forward else { return Ok(Value::Unknown) };
         if object.attributes.borrow().is_none() {
@@ -182,8 +251,8 @@ impl<'a> Evaluation<'_, 'a> {
         let keywords =
             keywords.into_iter().map(|(name, value)| (name, dynamic(name, None, &value))).collect();
         let call = Arguments { positional, keywords, open: false };
-        let compiled = Value::Compiled(Rc::new(model.clone()));
-        self.call(&compiled, call, range)?;
+        let exported = Compiled { function: model.clone(), mode: Mode::Export };
+        self.call(&Value::Compiled(Rc::new(exported)), call, range)?;
         Ok(Value::Unknown)
     }
 
@@ -246,6 +315,7 @@ impl<'a> Evaluation<'_, 'a> {
                 "AdaptiveAvgPool1d" | "AdaptiveAvgPool2d" | "AdaptiveMaxPool2d" => {
                     Layer::AdaptivePool { dimensions, size: int(0, "output_size", None)? }
                 }
+                "Upsample" => Layer::Upsample { factor: int(usize::MAX, "scale_factor", None)? },
                 "Flatten" if arguments.positional.is_empty() && arguments.keywords.is_empty() => {
                     Layer::Flatten
                 }
@@ -269,72 +339,50 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => Value::Unknown,
             },
             "Parameter" => arguments.get(0, "data").cloned().unwrap_or(Value::Unknown),
-            _ => layer().map_or(Value::Unknown, |layer| Value::Layer(Rc::new(layer))),
-        }
-    }
-
-    /// Evaluates a call of a builtin function.
-    pub(super) fn builtin(&self, name: &str, arguments: &Arguments<'a>) -> Value<'a> {
-        let values = &arguments.positional;
-        let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
-        match (name, values.as_slice(), ints.as_deref()) {
-            _ if arguments.open || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted") => {
-                arguments.forget();
-                Value::Unknown
-            }
-            ("range", _, Some([end])) => numbers(0, *end),
-            ("range", _, Some([start, end])) => numbers(*start, *end),
-            ("len", [value], _) => match value {
-                Value::Tensor(Some(shape)) => shape.first().map_or(Value::Unknown, |size| Value::size(*size)),
-                value => {
-                    let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
-                    length.map_or(Value::Unknown, Value::Int)
-                }
+            _ => match layer() {
+                Some(layer) => Value::Layer(Rc::new(layer)),
+                None if TENSOR_MODULES.contains(&name) => Value::Layer(Rc::new(Layer::Other)),
+                None => Value::Unknown,
             },
-            ("enumerate", [value], _) => {
-                let numbered = value.elements().map(|elements| {
-                    let pair = |(index, value)| Value::tuple(vec![Value::Int(index), value]);
-                    (0_i64..).zip(elements).map(pair).collect()
-                });
-                numbered.map_or(Value::Unknown, Value::list)
-            }
-            ("zip", values, _) => {
-                let columns: Option<Vec<_>> = values.iter().map(Value::elements).collect();
-                let Some(columns) = columns.filter(|it| !it.is_empty()) else { return Value::Unknown };
-                let rows = columns.iter().map(Vec::len).min().unwrap_or(0);
-                let row =
-                    |index: usize| Value::tuple(columns.iter().map(|column| column[index].clone()).collect());
-                Value::list((0..rows).map(row).collect())
-            }
-            ("list", [value], _) => value.elements().map_or(Value::Unknown, Value::list),
-            ("tuple", [value], _) => value.elements().map_or(Value::Unknown, Value::tuple),
-            ("reversed", [value], _) => {
-                let reversed = value.elements().map(|it| it.into_iter().rev().collect());
-                reversed.map_or(Value::Unknown, Value::list)
-            }
-            ("min", _, Some([first, second])) => Value::Int(*first.min(second)),
-            ("max", _, Some([first, second])) => Value::Int(*first.max(second)),
-            ("int", [value], _) => match value {
-                Value::Int(_) => value.clone(),
-                #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-                Value::Float(value) if value.abs() < 1e9 => Value::Int(value.trunc() as i64),
-                _ => Value::Unknown,
-            },
-            _ if HARMLESS.contains(&name) => Value::Unknown,
-            _ => {
-                arguments.forget();
-                Value::Unknown
-            }
         }
     }
 }
 
-fn numbers<'a>(start: i64, end: i64) -> Value<'a> {
-    let is_short = usize::try_from(end.saturating_sub(start)).is_ok_and(|length| length <= MOST_ITERATIONS);
-    if is_short || end <= start {
-        Value::list((start..end).map(Value::Int).collect())
-    } else {
-        Value::Unknown
+/// Returns the operator of `operator.lt`.
+fn comparison(name: &str) -> Option<CmpOp> {
+    Some(match name.strip_prefix("operator.")? {
+        "eq" => CmpOp::Eq,
+        "ge" => CmpOp::GtE,
+        "gt" => CmpOp::Gt,
+        "le" => CmpOp::LtE,
+        "lt" => CmpOp::Lt,
+        "ne" => CmpOp::NotEq,
+        _ => return None,
+    })
+}
+
+/// Returns the operator of `operator.add`.
+fn operator(name: &str) -> Option<Operator> {
+    Some(match name.strip_prefix("operator.")? {
+        "add" => Operator::Add,
+        "matmul" => Operator::MatMult,
+        "mul" => Operator::Mult,
+        "sub" => Operator::Sub,
+        "truediv" => Operator::Div,
+        _ => return None,
+    })
+}
+
+/// Returns the shape of `torch.tensor([[1, 2], [3, 4]])`.
+fn data_shape(data: &Value, depth: usize) -> Option<Shape> {
+    match data {
+        Value::Int(_) | Value::Float(_) | Value::Bool(_) => Some(Vec::new()),
+        Value::List(_) | Value::Tuple(_) if depth < 8 => {
+            let elements = data.elements()?;
+            let inner = elements.first().map_or(Some(Vec::new()), |first| data_shape(first, depth + 1))?;
+            Some([vec![Size::Known(i64::try_from(elements.len()).ok()?)], inner].concat())
+        }
+        _ => None,
     }
 }
 
@@ -350,6 +398,30 @@ fn created(function: &str, arguments: &Arguments) -> Option<Shape> {
             requested(&positional).or_else(|| by_name(usize::MAX, "size"))
         }
         "full" => by_name(0, "size"),
+        "linspace" => match arguments.get(2, "steps") {
+            Some(steps @ Value::Int(_)) => Some(vec![steps.as_size()]),
+            _ => None,
+        },
+        "interpolate" => {
+            let Some(Value::Tensor(Some(shape), _)) = arguments.get(0, "input") else { return None };
+            let sizes: Shape = match arguments.get(1, "size")? {
+                Value::Int(size) => vec![Size::Known(*size); shape.len().checked_sub(2)?],
+                sizes => sizes.elements()?.iter().map(Value::as_size).collect(),
+            };
+            (shape.len() == sizes.len() + 2).then(|| [&shape[..2], &sizes].concat())
+        }
+        "nn.utils.rnn.pad_sequence" => {
+            let rows = arguments.get(0, "sequences")?.elements()?;
+            let mut longest = 0;
+            for row in &rows {
+                let Value::Tensor(Some(shape), _) = row else { return None };
+                let [Size::Known(length)] = **shape else { return None };
+                longest = length.max(longest);
+            }
+            let (count, longest) = (Size::Known(i64::try_from(rows.len()).ok()?), Size::Known(longest));
+            let is_first = matches!(arguments.get(1, "batch_first"), Some(Value::Bool(true)));
+            Some(if is_first { vec![count, longest] } else { vec![longest, count] })
+        }
         "randint" => match arguments.positional.as_slice() {
             [_, Value::Tuple(_) | Value::List(_)] => by_name(1, "size"),
             _ => by_name(2, "size"),
@@ -369,7 +441,7 @@ fn created(function: &str, arguments: &Arguments) -> Option<Shape> {
 /// Returns the result of a function that combines several Tensors.
 fn combined<'a>(function: &str, arguments: &Arguments<'a>) -> Option<Checked<Value<'a>>> {
     let tensor = |value: &Value<'a>| match value {
-        Value::Tensor(Some(shape)) => Some(shape.to_vec()),
+        Value::Tensor(Some(shape), _) => Some(shape.to_vec()),
         _ => None,
     };
     match function {
@@ -378,11 +450,11 @@ fn combined<'a>(function: &str, arguments: &Arguments<'a>) -> Option<Checked<Val
                 arguments.get(0, "tensors")?.elements()?.iter().map(tensor).collect();
             let (Some(shapes), Some(axis)) = (shapes, arguments.get(1, "dim").map_or(Some(0), Value::as_int))
             else {
-                return Some(Ok(Value::Tensor(None)));
+                return Some(Ok(Value::unshaped()));
             };
             let result =
                 if function == "stack" { sizes::stack(&shapes, axis) } else { sizes::cat(&shapes, axis) };
-            Some(result.map(|shape| Value::Tensor(shape.map(Into::into))))
+            Some(result.map(|shape| Value::Tensor(shape.map(Into::into), Dtype::Unknown)))
         }
         "linear" => {
             let (input, weight) = (tensor(arguments.get(0, "input")?)?, tensor(arguments.get(1, "weight")?)?);
@@ -407,7 +479,7 @@ fn combined<'a>(function: &str, arguments: &Arguments<'a>) -> Option<Checked<Val
 
 /// Returns an input whose dimensions are dynamic as `dynamic_shapes` declares: `{0: batch}`, `(batch, None)`.
 fn with_dimensions<'a>(input: &Value<'a>, declared: Option<&Value<'a>>) -> Value<'a> {
-    let Value::Tensor(Some(shape)) = input else { return Value::Unknown };
+    let Value::Tensor(Some(shape), dtype) = input else { return Value::Unknown };
     let size_at = |index: usize, size: Size| -> Size {
         let dimension = match declared {
             Some(Value::None) => return size,
@@ -433,5 +505,6 @@ fn with_dimensions<'a>(input: &Value<'a>, declared: Option<&Value<'a>>) -> Value
             _ => Size::Unknown,
         }
     };
-    Value::tensor(shape.iter().enumerate().map(|(index, size)| size_at(index, *size)).collect())
+    let shape = shape.iter().enumerate().map(|(index, size)| size_at(index, *size)).collect();
+    Value::tensor(shape).with_dtype(*dtype)
 }

@@ -1,4 +1,4 @@
-//! Evaluates the program of a file as far as it determines the sizes of Tensors: it creates the modules, and calls them
+//! Evaluates the program of a file, with the files of the project that it imports, as far as it determines the sizes of Tensors: it creates the modules, and calls them
 //! with the inputs of the program.
 //!
 //! ```python
@@ -6,17 +6,28 @@
 //! model(torch.randn(2, 6))                        # evaluates Net.forward with a Tensor of the shape (2, 6)
 //! ```
 //!
+//! It reports operations on Tensors of wrong sizes, Python decisions on Tensors, and calls and attributes for which
+//! `torch.compile` compiles again.
+//!
 //! Whatever the evaluation does not understand is [`Value::Unknown`]. A condition that is not known makes everything
 //! unknown that its branches bind or change. So a shape that the evaluation computes is the shape that torch computes,
 //! if the program runs to this place.
 
+mod builtins;
 mod calls;
+mod classes;
+mod dtypes;
 mod effects;
 mod expressions;
+mod iteration;
 mod library;
+mod modules;
+mod names;
 mod sizes;
 mod statements;
+mod subscripts;
 mod tensor_methods;
+mod traced;
 mod values;
 
 use std::collections::VecDeque;
@@ -24,9 +35,17 @@ use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::FileContext;
+use super::super::sources::{Contexts, Sources};
+use ag_db::{Db, Document, with_text};
+use ag_index::index::tree_of;
+use ag_staging::queries;
+use modules::Module;
+pub(super) use modules::programs;
+use traced::{Calls, Reads};
+pub(super) use traced::{Found, Kind, Mode};
 use values::{Function, Object, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
@@ -41,65 +60,94 @@ pub(super) struct Stop;
 
 pub(super) type Evaluated<T> = Result<T, Stop>;
 
-/// An operation of traced code that torch rejects.
-pub(super) struct Mismatch {
-    pub range: TextRange,
-    pub message: String,
-}
-
 pub(super) struct Evaluation<'c, 'a> {
+    /// The module whose code is being evaluated.
     ctx: &'c FileContext<'a>,
     module: Scope<'a>,
+    modules: Vec<Module<'c, 'a>>,
+    contexts: &'c Contexts<'a>,
+    /// The modules that define the classes, as positions in `modules`.
+    owners: FxHashMap<*const ast::StmtClassDef, usize>,
     steps: usize,
     depth: usize,
     nested: usize,
-    /// The number of compiled or exported calls that are being evaluated.
-    traced: usize,
+    /// The compiled or exported calls that are being evaluated.
+    traced: Vec<Mode>,
     dimensions: usize,
+    /// The values that the generators have yielded which are being evaluated.
+    yielded: Vec<Vec<Value<'a>>>,
+    /// Whether the dtypes of modules are not known: `model.half()`, `torch.autocast("cuda")`.
+    converts: bool,
+    /// The classes that decorators of the file return unchanged.
+    kept: FxHashSet<*const ast::StmtClassDef>,
+    calls: Calls<'a>,
+    reads: Reads<'a>,
     /// The attributes that code assigns which is not evaluated.
     forgotten: FxHashSet<&'a str>,
-    called: FxHashSet<TextRange>,
-    found: Vec<Mismatch>,
+    called: FxHashSet<(Document, TextRange)>,
+    found: Vec<Found>,
 }
 
 /// The function that is being evaluated.
 #[derive(Clone)]
-struct Frame<'a> {
+pub(super) struct Frame<'a> {
     scope: Scope<'a>,
     receiver: Option<(Rc<Object<'a>>, &'a ast::StmtClassDef)>,
 }
 
-/// Returns the operations on Tensors of wrong sizes that the program of a file reaches in compiled or exported code.
-pub(super) fn mismatches(ctx: &FileContext) -> Vec<Mismatch> {
+/// Returns what torch rejects in the compiled or exported code that the program of a file reaches, in this file and in
+/// the files that it imports.
+#[salsa::tracked(returns(ref))]
+pub(super) fn found(db: &dyn Db, document: Document) -> Vec<Found> {
+    with_text(db, document, |text| {
+        let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
+        let (imports, sources) = (queries::imports(db, document), Sources::default());
+        evaluate(&FileContext::new(db, document, text, &parsed, imports, &sources))
+    })
+}
+
+fn evaluate(ctx: &FileContext) -> Vec<Found> {
+    let contexts = Contexts::of(ctx);
     let module = Rc::new(Variables::default());
     let frame = Frame { scope: module.clone(), receiver: None };
     let mut evaluation = Evaluation {
         ctx,
+        modules: vec![Module { ctx, scope: module.clone() }],
         module,
+        contexts: &contexts,
+        owners: FxHashMap::default(),
         steps: 0,
         depth: 0,
         nested: 0,
-        traced: 0,
+        traced: Vec::new(),
         dimensions: 0,
+        yielded: Vec::new(),
+        converts: false,
+        kept: FxHashSet::default(),
+        calls: Calls::default(),
+        reads: Reads::default(),
         forgotten: FxHashSet::default(),
         called: FxHashSet::default(),
         found: Vec::new(),
     };
     let suite = ctx.parsed.suite();
-    if evaluation.block(suite, &frame).is_ok() {
+    if evaluation.load_imports().is_ok() && evaluation.block(suite, &frame).is_ok() {
         // Functions without parameters, which other code calls, for example a test runner.
         let mut entries: VecDeque<_> = suite.iter().filter_map(Stmt::as_function_def_stmt).collect();
         while let Some(def) = entries.pop_front() {
             let is_entry = def.parameters.is_empty() && def.decorator_list.is_empty() && !def.is_async;
-            if is_entry && !evaluation.called.contains(&def.range) {
-                let scope = evaluation.module.clone();
-                let function = Rc::new(Function { def, scope, receiver: None });
+            if is_entry && !evaluation.called.contains(&(ctx.document, def.range)) {
+                let scope = frame.scope.clone();
+                (evaluation.ctx, evaluation.module) = (ctx, scope.clone());
+                let function = Rc::new(Function { def, scope, receiver: None, class: None });
                 evaluation.depth = 0;
-                evaluation.traced = 0;
+                evaluation.traced.clear();
+                evaluation.yielded.clear();
                 evaluation.nested = 0;
                 let _: Evaluated<Value> = evaluation.run(&function, Vec::new(), Vec::new());
             }
         }
     }
+    evaluation.finish();
     evaluation.found
 }

@@ -86,7 +86,12 @@ pub(super) fn view(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
                     "the result has {known} elements, but `dynamic_shapes` declares a dimension as dynamic"
                 ))
             }
-            _ => Ok(result),
+            _ => match fixed(shape, sizes) {
+                Some(fixed) => Err(format!(
+                    "{fixed} elements remain for a dimension that `dynamic_shapes` declares as dynamic"
+                )),
+                None => Ok(result),
+            },
         },
         [only] => {
             result[*only] = match (total, known) {
@@ -104,6 +109,22 @@ pub(super) fn view(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
     }
 }
 
+/// Returns the number of elements that remain for dynamic dimensions, if the requested sizes fix them: 4 for
+/// `x.view(b, 4, 6)` where `x` has the shape `(b, t, 6)`.
+fn fixed(shape: &[Size], sizes: &[Size]) -> Option<i64> {
+    let mut left = shape.to_vec();
+    let mut requested = Vec::new();
+    for size in sizes {
+        match left.iter().position(|other| other == size && matches!(size, Size::Dynamic(_))) {
+            Some(index) => drop(left.remove(index)),
+            None => requested.push(*size),
+        }
+    }
+    let is_known = |size: &Size| matches!(size, Size::Known(_) | Size::Dynamic(_));
+    let has_dynamic = left.iter().any(|size| matches!(size, Size::Dynamic(_)));
+    count(&requested).filter(|_| has_dynamic && left.iter().all(is_known))
+}
+
 /// Returns the size for `-1` if all other dimensions cancel: `x.view(b, t, 4, -1)` where `x` has the shape `(b, t, 12)`.
 fn remaining(shape: &[Size], sizes: &[Size]) -> Size {
     let mut left = shape.to_vec();
@@ -115,7 +136,7 @@ fn remaining(shape: &[Size], sizes: &[Size]) -> Size {
                 Some(index) => drop(left.remove(index)),
                 None => return Size::Unknown,
             },
-            Size::Derived | Size::Unknown => return Size::Unknown,
+            Size::Derived | Size::Data | Size::Unknown => return Size::Unknown,
         }
     }
     match count(&left) {
@@ -177,6 +198,17 @@ pub(super) fn layer(layer: &Layer, shape: &[Size]) -> Checked<Option<Shape>> {
             let Some(last) = result.last_mut() else { return Ok(None) };
             equal(*last, Size::Known(*inputs)).map_err(|reason| format!("{reason}: `in_features`"))?;
             *last = Size::Known(*outputs);
+        }
+        Layer::Other => return Ok(None),
+        Layer::Cast(inner, _) => return self::layer(inner, shape),
+        Layer::Upsample { factor } => {
+            for size in result.iter_mut().skip(2) {
+                *size = match size {
+                    Size::Known(size) => Size::Known(*size * factor),
+                    Size::Dynamic(_) | Size::Derived => Size::Derived,
+                    Size::Data | Size::Unknown => Size::Unknown,
+                };
+            }
         }
         Layer::Embedding { width } => result.push(Size::Known(*width)),
         Layer::Normalization(sizes) => {

@@ -1,10 +1,12 @@
 //! Statements.
 
+use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions;
-use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::super::names::bound_names;
+use super::calls::Arguments;
 use super::values::{Function, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
 use std::rc::Rc;
@@ -14,6 +16,8 @@ pub(super) enum Flow<'a> {
     Break,
     Continue,
     Return(Value<'a>),
+    /// The loop may end here, or continue.
+    Jump,
     /// The function ends somewhere with an unknown result.
     Leave,
 }
@@ -61,19 +65,34 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Stmt::If(node) => return self.conditional(statement, node, frame),
             Stmt::For(node) => return self.loop_over(statement, node, frame),
+            Stmt::While(node) => return self.loop_while(statement, node, frame),
+            Stmt::Match(node) => return self.matched(statement, node, frame),
             Stmt::With(node) => return self.with(statement, node, frame),
             Stmt::FunctionDef(def) => {
                 let value = self.defined(def, frame)?;
                 frame.scope.set(def.name.as_str(), value);
             }
             Stmt::ClassDef(class) => {
-                let value =
-                    if Rc::ptr_eq(&frame.scope, &self.module) { Value::Class(class) } else { Value::Unknown };
+                self.own(class);
+                let value = if Rc::ptr_eq(&frame.scope, &self.module) {
+                    self.decorated(Value::Class(class), &class.decorator_list, frame)?
+                } else {
+                    Value::Unknown
+                };
+                if matches!(value, Value::Class(kept) if kept.range == class.range) {
+                    self.kept.insert(class);
+                }
                 frame.scope.set(class.name.as_str(), value);
             }
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
             Stmt::Raise(_) => return Ok(Flow::Leave),
+            // In a nested function, the functions around it may have variables with these names.
+            Stmt::Global(ast::StmtGlobal { names, .. })
+                if frame.scope.parent.as_ref().is_some_and(|parent| Rc::ptr_eq(parent, &self.module)) =>
+            {
+                frame.scope.globals.borrow_mut().extend(names.iter().map(|name| name.as_str()));
+            }
             Stmt::Global(ast::StmtGlobal { names, .. }) | Stmt::Nonlocal(ast::StmtNonlocal { names, .. }) => {
                 names.iter().for_each(|name| frame.scope.forget(name.as_str()));
                 return Ok(Flow::Leave);
@@ -94,11 +113,18 @@ impl<'a> Evaluation<'_, 'a> {
         let clauses = node.elif_else_clauses.iter().map(|it| (it.test.as_ref(), it.body.as_slice()));
         for (test, body) in std::iter::once(first).chain(clauses) {
             let Some(test) = test else { return self.block(body, frame) };
-            match self.value(test, frame)?.truth() {
+            let value = self.value(test, frame)?;
+            let only_raises = matches!(body, [Stmt::Raise(_)]) && node.elif_else_clauses.is_empty();
+            let truth = if only_raises && self.is_recorded() {
+                value.truth()
+            } else {
+                self.decide(test, &value, ConstructKind::If)
+            };
+            match truth {
                 Some(true) => return self.block(body, frame),
                 Some(false) => {}
                 // `if x.shape[1] > limit: raise ValueError`: the program does not raise if it runs on.
-                None if matches!(body, [Stmt::Raise(_)]) && node.elif_else_clauses.is_empty() => {}
+                None if only_raises => {}
                 None => return Ok(self.skip(std::slice::from_ref(statement), frame)),
             }
         }
@@ -112,16 +138,69 @@ impl<'a> Evaluation<'_, 'a> {
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
         let elements = self.iterated(&node.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
-        let Some(elements) = elements else { return Ok(self.skip(std::slice::from_ref(statement), frame)) };
+        let Some(elements) = elements else { return Ok(self.skip_loop(statement, frame)) };
         for element in elements {
             self.assign(&node.target, element, frame)?;
             match self.block(&node.body, frame)? {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => return Ok(Flow::Next),
+                Flow::Jump => return Ok(self.skip_loop(statement, frame)),
                 flow => return Ok(flow),
             }
         }
         self.block(&node.orelse, frame)
+    }
+
+    fn loop_while(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtWhile,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        for _ in 0..MOST_ITERATIONS {
+            let value = self.value(&node.test, frame)?;
+            match self.decide(&node.test, &value, ConstructKind::While) {
+                Some(true) => {}
+                Some(false) => return self.block(&node.orelse, frame),
+                None => break,
+            }
+            match self.block(&node.body, frame)? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => return Ok(Flow::Next),
+                Flow::Jump => return Ok(self.skip_loop(statement, frame)),
+                flow => return Ok(flow),
+            }
+        }
+        Ok(self.skip_loop(statement, frame))
+    }
+
+    /// Forgets what a loop may change. A `break` in it ends only the loop.
+    fn skip_loop(&mut self, statement: &'a Stmt, frame: &Frame<'a>) -> Flow<'a> {
+        match self.skip(std::slice::from_ref(statement), frame) {
+            Flow::Jump => Flow::Next,
+            flow => flow,
+        }
+    }
+
+    /// Evaluates a `match` statement whose patterns are literals.
+    fn matched(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtMatch,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        let Value::Text(subject) = self.value(&node.subject, frame)? else {
+            return Ok(self.skip(std::slice::from_ref(statement), frame));
+        };
+        for case in &node.cases {
+            let Some(matches) = matches_text(&case.pattern, &subject).filter(|_| case.guard.is_none()) else {
+                return Ok(self.skip(std::slice::from_ref(statement), frame));
+            };
+            if matches {
+                return self.block(&case.body, frame);
+            }
+        }
+        Ok(Flow::Next)
     }
 
     fn with(
@@ -130,13 +209,37 @@ impl<'a> Evaluation<'_, 'a> {
         node: &'a ast::StmtWith,
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
+        let mut entered = Vec::new();
         for item in &node.items {
+            // A class of the file.
+            let context = match item.context_expr.as_call_expr() {
+                Some(call) if self.ctx.resolve(&call.func).is_none() => {
+                    self.value(&item.context_expr, frame)?
+                }
+                _ => Value::Unknown,
+            };
+            if let Value::Object(object) = &context
+                && self.defines(object, "__enter__")
+                && !node.is_async
+            {
+                let range = item.context_expr.range();
+                let enter = self.attribute(&context, "__enter__")?;
+                let value = self.call(&enter, Arguments::default(), range)?;
+                if let Some(target) = &item.optional_vars {
+                    self.assign(target, value, frame)?;
+                }
+                entered.push((context, range));
+                continue;
+            }
             // Other context managers may handle exceptions: `with pytest.raises(RuntimeError):`
             let of_torch = item
                 .context_expr
                 .as_call_expr()
                 .and_then(|call| self.ctx.resolve(&call.func))
-                .is_some_and(|name| name.starts_with("torch."));
+                .is_some_and(|name| name.starts_with("torch.") || name == "contextlib.nullcontext");
+            if of_torch {
+                self.value(&item.context_expr, frame)?;
+            }
             if !of_torch || node.is_async {
                 return Ok(self.skip(std::slice::from_ref(statement), frame));
             }
@@ -144,12 +247,22 @@ impl<'a> Evaluation<'_, 'a> {
                 self.assign(target, Value::Unknown, frame)?;
             }
         }
-        self.block(&node.body, frame)
+        let flow = self.block(&node.body, frame)?;
+        for (context, range) in entered.into_iter().rev() {
+            let exit = self.attribute(&context, "__exit__")?;
+            self.call(&exit, Arguments::of(vec![Value::None; 3]), range)?;
+        }
+        Ok(flow)
     }
 
     pub(super) fn assign(&mut self, target: &'a Expr, value: Value<'a>, frame: &Frame<'a>) -> Evaluated<()> {
         match target {
-            Expr::Name(name) => frame.scope.set(name.id.as_str(), value),
+            Expr::Name(name) => {
+                if frame.scope.globals.borrow().contains(name.id.as_str()) {
+                    self.assigned(None, &name.id, target.range());
+                }
+                frame.scope.set(name.id.as_str(), value);
+            }
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
                 match object {
@@ -157,18 +270,21 @@ impl<'a> Evaluation<'_, 'a> {
                         if self.defines(&object, &attribute.attr) {
                             // The setter of a property runs.
                             self.forget_changes_of(vec![attribute.attr.as_str()]);
-                        } else if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
-                            attributes.insert(attribute.attr.to_string(), value);
+                        } else {
+                            self.assigned(Some(&object), &attribute.attr, target.range());
+                            if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                                attributes.insert(attribute.attr.to_string(), value);
+                            }
                         }
                     }
                     // `x.data = y`
-                    Value::Tensor(_) if attribute.attr.as_str() == "data" => return Err(Stop),
+                    Value::Tensor(..) if attribute.attr.as_str() == "data" => return Err(Stop),
                     _ => drop(self.forgotten.insert(attribute.attr.as_str())),
                 }
             }
             Expr::Tuple(_) | Expr::List(_) => {
                 let targets = expressions::sequence(target).unwrap_or_default();
-                let elements = value.elements().or_else(|| first_dimension(&value));
+                let elements = self.elements(&value)?;
                 match elements.filter(|elements| {
                     elements.len() == targets.len() && !targets.iter().any(Expr::is_starred_expr)
                 }) {
@@ -205,15 +321,32 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Returns the function that a `def` statement binds.
     fn defined(&mut self, def: &'a ast::StmtFunctionDef, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
-        let value = Value::Function(Rc::new(Function { def, scope: frame.scope.clone(), receiver: None }));
-        Ok(if def.is_async { Value::Unknown } else { self.decorated(value, &def.decorator_list) })
+        if def.is_async {
+            return Ok(Value::Unknown);
+        }
+        let function = Function { def, scope: frame.scope.clone(), receiver: None, class: None };
+        self.decorated(Value::Function(Rc::new(function)), &def.decorator_list, frame)
     }
 }
 
 /// Returns the values that a loop over a Tensor of known size yields: its rows.
-fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
-    let Value::Tensor(Some(shape)) = value else { return None };
+pub(super) fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
+    let Value::Tensor(Some(shape), dtype) = value else { return None };
     let (super::values::Size::Known(length), rest) = (*shape.first()?, &shape[1..]) else { return None };
     let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
-    Some(vec![Value::tensor(rest.to_vec()); length])
+    Some(vec![Value::tensor(rest.to_vec()).with_dtype(*dtype); length])
+}
+
+/// Returns whether a text matches a pattern; `None` if the pattern is no literal and no wildcard.
+fn matches_text(pattern: &Pattern, subject: &str) -> Option<bool> {
+    match pattern {
+        Pattern::MatchValue(node) => Some(node.value.as_string_literal_expr()?.value.to_str() == subject),
+        Pattern::MatchOr(node) => {
+            let matches: Option<Vec<bool>> =
+                node.patterns.iter().map(|pattern| matches_text(pattern, subject)).collect();
+            Some(matches?.contains(&true))
+        }
+        Pattern::MatchAs(node) if node.pattern.is_none() && node.name.is_none() => Some(true),
+        _ => None,
+    }
 }

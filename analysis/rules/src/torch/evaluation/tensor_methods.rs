@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::calls::Arguments;
+use super::dtypes::Dtype;
 use super::sizes::{self, Checked};
 use super::values::{Shape, Size, Value};
 use super::{Evaluation, MOST_ITERATIONS};
@@ -12,6 +13,7 @@ pub(super) const ELEMENTWISE: &[&str] = &[
     "abs",
     "bernoulli",
     "bfloat16",
+    "ceil",
     "celu",
     "clamp",
     "clip",
@@ -28,6 +30,7 @@ pub(super) const ELEMENTWISE: &[&str] = &[
     "erf",
     "exp",
     "float",
+    "floor",
     "full_like",
     "gelu",
     "half",
@@ -63,6 +66,7 @@ pub(super) const ELEMENTWISE: &[&str] = &[
     "to",
     "tril",
     "triu",
+    "trunc",
     "zeros_like",
 ];
 /// Functions and methods that broadcast two Tensors.
@@ -84,6 +88,47 @@ pub(super) const BROADCAST: &[&str] = &[
     "pow",
     "sub",
 ];
+/// Functions and methods whose result without arguments is a Tensor without dimensions.
+pub(super) const SCALARS: &[&str] = &[
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "max",
+    "median",
+    "min",
+    "nanmean",
+    "nansum",
+    "norm",
+    "prod",
+];
+/// Other methods whose result is a Tensor.
+const TENSOR_METHODS: &[&str] = &[
+    "argsort",
+    "bool",
+    "cumprod",
+    "diff",
+    "double",
+    "expand",
+    "expand_as",
+    "gather",
+    "index_select",
+    "int",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lerp",
+    "movedim",
+    "new_ones",
+    "new_zeros",
+    "repeat",
+    "reshape_as",
+    "roll",
+    "type_as",
+    "view_as",
+    "where",
+];
 pub(super) const REDUCTIONS: &[&str] = &["amax", "amin", "logsumexp", "mean", "std", "sum", "var"];
 
 impl<'a> Evaluation<'_, 'a> {
@@ -97,27 +142,27 @@ impl<'a> Evaluation<'_, 'a> {
         if arguments.open {
             return Ok(Value::Unknown);
         }
-        let same = || Value::Tensor(Some(shape.clone()));
+        let same = || Value::Tensor(Some(shape.clone()), Dtype::Unknown);
         let int = |position: usize, keyword: &str| arguments.get(position, keyword).and_then(Value::as_int);
         let operand = arguments.get(0, "other").or(arguments.get(0, "mat2")).or(arguments.get(0, "tensor2"));
         Ok(match name {
             _ if ELEMENTWISE.contains(&name) => same(),
             _ if BROADCAST.contains(&name) => match operand {
-                Some(Value::Tensor(Some(other))) => Value::tensor(sizes::broadcast(shape, other)?),
+                Some(Value::Tensor(Some(other), _)) => Value::tensor(sizes::broadcast(shape, other)?),
                 Some(Value::Int(_) | Value::Float(_)) => same(),
-                _ => Value::Tensor(None),
+                _ => Value::unshaped(),
             },
             "matmul" | "mm" | "bmm" => match operand {
-                Some(Value::Tensor(Some(other))) => Value::tensor(sizes::matmul(shape, other)?),
-                _ => Value::Tensor(None),
+                Some(Value::Tensor(Some(other), _)) => Value::tensor(sizes::matmul(shape, other)?),
+                _ => Value::unshaped(),
             },
             "masked_fill" => match arguments.get(0, "mask") {
-                Some(Value::Tensor(Some(mask))) => Value::tensor(sizes::broadcast(shape, mask)?),
-                _ => Value::Tensor(None),
+                Some(Value::Tensor(Some(mask), _)) => Value::tensor(sizes::broadcast(shape, mask)?),
+                _ => Value::unshaped(),
             },
             "view" | "reshape" => match requested(arguments) {
                 Some(requested) => Value::tensor(sizes::view(shape, &requested)?),
-                None => Value::Tensor(None),
+                None => Value::unshaped(),
             },
             "size" => match arguments.get(0, "dim") {
                 None => Value::tuple(shape.iter().map(|size| Value::size(*size)).collect()),
@@ -125,6 +170,11 @@ impl<'a> Evaluation<'_, 'a> {
                     let index = dimension.as_int().and_then(|it| sizes::index_of(shape.len(), it));
                     index.map_or(Value::Unknown, |index| Value::size(shape[index]))
                 }
+            },
+            "numel" | "nelement" => match sizes::count(shape).map(Value::Int) {
+                Some(count) => count,
+                None if shape.contains(&Size::Data) => Value::Number,
+                None => Value::Unknown,
             },
             "dim" => i64::try_from(shape.len()).map_or(Value::Unknown, Value::Int),
             "t" if shape.len() == 2 => Value::tensor(vec![shape[1], shape[0]]),
@@ -137,7 +187,7 @@ impl<'a> Evaluation<'_, 'a> {
                         result.swap(first, second);
                         Value::tensor(result)
                     }
-                    _ => Value::Tensor(None),
+                    _ => Value::unshaped(),
                 }
             }
             "permute" => {
@@ -149,7 +199,7 @@ impl<'a> Evaluation<'_, 'a> {
                     };
                     order.iter().map(place).collect::<Option<Shape>>()
                 });
-                order.filter(|order| order.len() == shape.len()).map_or(Value::Tensor(None), Value::tensor)
+                order.filter(|order| order.len() == shape.len()).map_or(Value::unshaped(), Value::tensor)
             }
             "unsqueeze" => match int(0, "dim").and_then(|it| sizes::index_of(shape.len() + 1, it)) {
                 Some(index) => {
@@ -157,7 +207,7 @@ impl<'a> Evaluation<'_, 'a> {
                     result.insert(index, Size::Known(1));
                     Value::tensor(result)
                 }
-                None => Value::Tensor(None),
+                None => Value::unshaped(),
             },
             "squeeze" => match int(0, "dim").and_then(|it| sizes::index_of(shape.len(), it)) {
                 Some(index) if shape[index] == Size::Known(1) => {
@@ -166,7 +216,7 @@ impl<'a> Evaluation<'_, 'a> {
                     Value::tensor(result)
                 }
                 Some(index) if matches!(shape[index], Size::Known(_)) => same(),
-                _ => Value::Tensor(None),
+                _ => Value::unshaped(),
             },
             "flatten" => {
                 let bound = |position, name, default| match arguments.get(position, name) {
@@ -175,10 +225,10 @@ impl<'a> Evaluation<'_, 'a> {
                 };
                 let result = bound(0, "start_dim", 0).zip(bound(1, "end_dim", -1));
                 let result = result.and_then(|(start, end)| sizes::flatten(shape, start, end));
-                result.map_or(Value::Tensor(None), Value::tensor)
+                result.map_or(Value::unshaped(), Value::tensor)
             }
             _ if REDUCTIONS.contains(&name) => {
-                reduced(shape, arguments).map_or(Value::Tensor(None), Value::tensor)
+                reduced(shape, arguments).map_or(Value::unshaped(), Value::tensor)
             }
             "chunk" => {
                 let parts = int(0, "chunks").and_then(|it| usize::try_from(it).ok());
@@ -197,8 +247,55 @@ impl<'a> Evaluation<'_, 'a> {
                     _ => Value::Unknown,
                 }
             }
+            _ if SCALARS.contains(&name) => match arguments.positional.is_empty() {
+                true if arguments.keywords.is_empty() => Value::tensor(Vec::new()),
+                _ if matches!(name, "max" | "min" | "median") => Value::Unknown,
+                _ => Value::unshaped(),
+            },
+            "nonzero" | "argwhere" if arguments.len() == 0 => {
+                let rank = i64::try_from(shape.len()).map_or(Size::Unknown, Size::Known);
+                Value::tensor(vec![self.data_size(), rank])
+            }
+            "masked_select" | "unique"
+                if arguments.positional.len() <= 1 && arguments.keywords.is_empty() =>
+            {
+                Value::tensor(vec![self.data_size()])
+            }
+            _ if TENSOR_METHODS.contains(&name) => Value::unshaped(),
             _ => Value::Unknown,
         })
+    }
+}
+
+/// Returns the result of a method of a Tensor of unknown shape.
+pub(super) fn of_unknown_shape<'a>(name: &str, arguments: &Arguments<'a>) -> Value<'a> {
+    let is_scalar = SCALARS.contains(&name);
+    let is_tensor = ELEMENTWISE.contains(&name)
+        || BROADCAST.contains(&name)
+        || REDUCTIONS.contains(&name)
+        || TENSOR_METHODS.contains(&name)
+        || is_scalar && !matches!(name, "max" | "min" | "median")
+        || matches!(
+            name,
+            "bmm"
+                | "flatten"
+                | "masked_fill"
+                | "matmul"
+                | "mm"
+                | "permute"
+                | "reshape"
+                | "squeeze"
+                | "t"
+                | "transpose"
+                | "unsqueeze"
+                | "view"
+        );
+    if is_scalar && arguments.len() == 0 && !arguments.open {
+        Value::tensor(Vec::new())
+    } else if is_tensor {
+        Value::unshaped()
+    } else {
+        Value::Unknown
     }
 }
 

@@ -4,7 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ruff_python_ast as ast;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Frame;
+use super::dtypes::Dtype;
+use super::traced::Compiled;
 
 /// The size of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +18,8 @@ pub(super) enum Size {
     Dynamic(usize),
     /// A size that depends on a dynamic dimension, as after pooling.
     Derived,
+    /// A size that depends on the values of a Tensor, as in `x[mask]`, in a graph without breaks.
+    Data,
     Unknown,
 }
 
@@ -30,6 +36,10 @@ pub(super) enum Value<'a> {
     Int(i64),
     Float(f64),
     Text(Rc<str>),
+    /// A number that a Tensor holds: `x.item()`. It has no value while the code is traced.
+    Number,
+    /// An integer argument that differs between the calls of a compiled function.
+    Symbol(usize),
     /// `x.shape[0]`, where the dimension is dynamic.
     Size(usize),
     /// `Dim("batch")`
@@ -39,14 +49,22 @@ pub(super) enum Value<'a> {
     List(Shared<Value<'a>>),
     /// A dictionary with texts as keys, or an `nn.ModuleDict`.
     Dict(Shared<(Rc<str>, Value<'a>)>),
-    /// A Tensor; `None` if its number of dimensions is not known.
-    Tensor(Option<Rc<[Size]>>),
+    /// A Tensor; the shape is `None` if its number of dimensions is not known.
+    Tensor(Option<Rc<[Size]>>, Dtype),
+    /// `torch.float32`
+    Dtype(Dtype),
     Layer(Rc<Layer<'a>>),
     Object(Rc<Object<'a>>),
     Class(&'a ast::StmtClassDef),
     Function(Rc<Function<'a>>),
+    Lambda(Rc<Lambda<'a>>),
+    Partial(Rc<Partial<'a>>),
+    /// A function or class of a library, as a value: `self.activation = torch.relu`.
+    Library(Rc<str>),
+    /// An object of a library whose methods do not call code of the file: an optimizer.
+    Foreign,
     /// A function or module that torch compiles: the result of `torch.compile(f)`.
-    Compiled(Rc<Value<'a>>),
+    Compiled(Rc<Compiled<'a>>),
     /// `super()`, for an object and the class whose method calls it.
     Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
 }
@@ -62,6 +80,20 @@ pub(super) struct Function<'a> {
     pub scope: Scope<'a>,
     /// `self`, with the class that defines the method.
     pub receiver: Option<(Rc<Object<'a>>, &'a ast::StmtClassDef)>,
+    /// The class that defines the function, if the first argument is `self`.
+    pub class: Option<&'a ast::StmtClassDef>,
+}
+
+pub(super) struct Lambda<'a> {
+    pub node: &'a ast::ExprLambda,
+    pub frame: Frame<'a>,
+}
+
+/// `functools.partial(f, 1, key=2)`, or a class method.
+pub(super) struct Partial<'a> {
+    pub function: Value<'a>,
+    pub positional: Vec<Value<'a>>,
+    pub keywords: Vec<(&'a str, Value<'a>)>,
 }
 
 /// The variables of a function or of the module, and the scope around it.
@@ -70,6 +102,8 @@ pub(super) type Scope<'a> = Rc<Variables<'a>>;
 #[derive(Default)]
 pub(super) struct Variables<'a> {
     pub bound: RefCell<FxHashMap<&'a str, Value<'a>>>,
+    /// The names that a `global` statement declares.
+    pub globals: RefCell<FxHashSet<&'a str>>,
     pub parent: Option<Scope<'a>>,
 }
 
@@ -104,6 +138,14 @@ pub(super) enum Layer<'a> {
     /// An activation or dropout.
     Elementwise,
     Sequential(Shared<Value<'a>>),
+    /// `Upsample(scale_factor=2)`
+    Upsample {
+        factor: i64,
+    },
+    /// A module whose parameters have another dtype: `nn.Linear(2, 3).to(torch.bfloat16)`.
+    Cast(Rc<Layer<'a>>, Dtype),
+    /// A module whose result is a Tensor of unknown shape.
+    Other,
 }
 
 pub(super) struct Convolution {
@@ -119,7 +161,12 @@ pub(super) struct Convolution {
 
 impl<'a> Value<'a> {
     pub(super) fn tensor(shape: Shape) -> Self {
-        Self::Tensor(Some(shape.into()))
+        Self::Tensor(Some(shape.into()), Dtype::Unknown)
+    }
+
+    /// A Tensor of which nothing is known.
+    pub(super) fn unshaped() -> Self {
+        Self::Tensor(None, Dtype::Unknown)
     }
 
     pub(super) fn list(elements: Vec<Value<'a>>) -> Self {
@@ -134,6 +181,7 @@ impl<'a> Value<'a> {
         match size {
             Size::Known(size) => Self::Int(size),
             Size::Dynamic(id) => Self::Size(id),
+            Size::Data => Self::Number,
             Size::Derived | Size::Unknown => Self::Unknown,
         }
     }
@@ -145,6 +193,11 @@ impl<'a> Value<'a> {
             Self::Size(id) => Size::Dynamic(*id),
             _ => Size::Unknown,
         }
+    }
+
+    /// Returns whether the value is a Tensor, or a number that a Tensor holds.
+    pub(super) fn is_traced(&self) -> bool {
+        matches!(self, Self::Tensor(..) | Self::Number)
     }
 
     pub(super) fn as_int(&self) -> Option<i64> {
@@ -173,8 +226,24 @@ impl<'a> Value<'a> {
             Self::Text(text) => Some(!text.is_empty()),
             Self::Tuple(elements) => Some(!elements.is_empty()),
             Self::List(elements) => elements.borrow().as_ref().map(|elements| !elements.is_empty()),
-            Self::Class(_) | Self::Function(_) => Some(true),
+            Self::Dict(items) => items.borrow().as_ref().map(|items| !items.is_empty()),
+            Self::Class(_) | Self::Function(_) | Self::Lambda(_) | Self::Partial(_) | Self::Library(_) => {
+                Some(true)
+            }
             _ => None,
+        }
+    }
+
+    /// Returns the value after a compiled function has returned it: numbers and sizes have values then.
+    pub(super) fn computed(&self) -> Self {
+        match self {
+            Self::Number => Self::Unknown,
+            Self::Tensor(Some(shape), dtype) if shape.contains(&Size::Data) => {
+                let known = |size: &Size| if *size == Size::Data { Size::Unknown } else { *size };
+                Self::Tensor(Some(shape.iter().map(known).collect()), *dtype)
+            }
+            Self::Tuple(elements) => Self::tuple(elements.iter().map(Self::computed).collect()),
+            value => value.clone(),
         }
     }
 
@@ -189,7 +258,8 @@ impl<'a> Value<'a> {
                 }
             }
             Self::Object(object) => *object.attributes.borrow_mut() = None,
-            Self::Compiled(inner) => inner.forget(),
+            Self::Compiled(compiled) => compiled.function.forget(),
+            Self::Partial(partial) => partial.function.forget(),
             Self::Function(function) => {
                 if let Some((object, _)) = &function.receiver {
                     *object.attributes.borrow_mut() = None;
@@ -202,10 +272,26 @@ impl<'a> Value<'a> {
 
 impl<'a> Variables<'a> {
     pub(super) fn inside(parent: &Scope<'a>) -> Scope<'a> {
-        Rc::new(Self { bound: RefCell::default(), parent: Some(parent.clone()) })
+        Rc::new(Self { parent: Some(parent.clone()), ..Self::default() })
+    }
+
+    /// Returns whether a name is a variable of the module here.
+    pub(super) fn is_global(&self, name: &str) -> bool {
+        match &self.parent {
+            Some(parent) => {
+                self.globals.borrow().contains(name)
+                    || !self.bound.borrow().contains_key(name) && parent.is_global(name)
+            }
+            None => self.bound.borrow().contains_key(name),
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Value<'a> {
+        if self.globals.borrow().contains(name)
+            && let Some(parent) = &self.parent
+        {
+            return parent.get(name);
+        }
         if let Some(value) = self.bound.borrow().get(name) {
             return value.clone();
         }
@@ -218,6 +304,12 @@ impl<'a> Variables<'a> {
     }
 
     pub(super) fn set(&self, name: &'a str, value: Value<'a>) {
+        if self.globals.borrow().contains(name)
+            && let Some(parent) = &self.parent
+        {
+            // The scopes between a function and the module have no variable with this name.
+            return parent.set(name, value);
+        }
         self.bound.borrow_mut().insert(name, value);
     }
 

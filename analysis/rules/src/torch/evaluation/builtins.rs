@@ -1,0 +1,223 @@
+//! Builtin functions of Python.
+
+use ruff_python_ast::{self as ast};
+use ruff_text_size::Ranged;
+
+use super::calls::Arguments;
+use super::traced::{Kind, Mode};
+use super::values::{Size, Value};
+use super::{Evaluated, Evaluation, MOST_ITERATIONS};
+
+/// Builtin functions that do not change their arguments.
+pub(super) const HARMLESS: [&str; 27] = [
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "callable",
+    "enumerate",
+    "filter",
+    "float",
+    "hasattr",
+    "id",
+    "int",
+    "isinstance",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "print",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "type",
+    "zip",
+];
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Evaluates a call of a builtin function.
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        arguments: &Arguments<'a>,
+        call: &'a ast::ExprCall,
+    ) -> Evaluated<Value<'a>> {
+        let values = &arguments.positional;
+        if name == "dict" && values.is_empty() && !arguments.open {
+            let items = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
+            return Ok(Value::Dict(std::rc::Rc::new(Some(items.collect()).into())));
+        }
+        if arguments.open || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted") {
+            arguments.forget();
+            return Ok(Value::Unknown);
+        }
+        let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
+        Ok(match (name, values.as_slice(), ints.as_deref()) {
+            ("range", [single], None) => {
+                self.need(single);
+                Value::Unknown
+            }
+            ("range", bounds, None) => {
+                bounds.iter().for_each(|bound| self.need(bound));
+                Value::Unknown
+            }
+            ("range", _, Some([end])) => numbers(0, *end, 1),
+            ("range", _, Some([start, end])) => numbers(*start, *end, 1),
+            ("range", _, Some([start, end, step])) => numbers(*start, *end, *step),
+            ("len", [value], _) => match value {
+                Value::Tensor(Some(shape), _) => {
+                    shape.first().map_or(Value::Unknown, |size: &Size| Value::size(*size))
+                }
+                Value::Object(object) => match self.attribute(value, "__len__")? {
+                    method @ Value::Function(_) => {
+                        self.call(&method, Arguments::default(), object.class.range())?
+                    }
+                    _ => Value::Unknown,
+                },
+                Value::Dict(items) => {
+                    let length = items.borrow().as_ref().and_then(|items| i64::try_from(items.len()).ok());
+                    length.map_or(Value::Unknown, Value::Int)
+                }
+                value => {
+                    let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
+                    length.map_or(Value::Unknown, Value::Int)
+                }
+            },
+            ("enumerate", [value] | [value, Value::Int(_)], _) => {
+                let first = values.get(1).and_then(Value::as_int).unwrap_or(0);
+                let numbered = self.elements(value)?.map(|elements| {
+                    let pair = |(index, value)| Value::tuple(vec![Value::Int(index), value]);
+                    (first..).zip(elements).map(pair).collect()
+                });
+                numbered.map_or(Value::Unknown, Value::list)
+            }
+            ("zip", values, _) => {
+                let mut columns = Vec::new();
+                for value in values {
+                    let Some(column) = self.elements(value)? else { return Ok(Value::Unknown) };
+                    columns.push(column);
+                }
+                let rows = columns.iter().map(Vec::len).min().unwrap_or(0);
+                let row =
+                    |index: usize| Value::tuple(columns.iter().map(|column| column[index].clone()).collect());
+                Value::list((0..rows).map(row).collect())
+            }
+            ("map", [function, values], _) => {
+                let Some(elements) = self.elements(values)?.filter(|it| it.len() <= MOST_ITERATIONS) else {
+                    return Ok(Value::Unknown);
+                };
+                let mut results = Vec::new();
+                for element in elements {
+                    results.push(self.call(function, Arguments::of(vec![element]), call.range())?);
+                }
+                Value::list(results)
+            }
+            ("filter", [function, values], _) => self.filtered(function, values, call)?,
+            ("list" | "iter", [value], _) => self.elements(value)?.map_or(Value::Unknown, Value::list),
+            ("tuple", [value], _) => self.elements(value)?.map_or(Value::Unknown, Value::tuple),
+            ("reversed", [value], _) => {
+                let reversed = self.elements(value)?.map(|it| it.into_iter().rev().collect());
+                reversed.map_or(Value::Unknown, Value::list)
+            }
+            ("sum", [value], _) => {
+                let Some(elements) = self.elements(value)? else { return Ok(Value::Unknown) };
+                let mut total = Value::Int(0);
+                for element in elements {
+                    total = self.operation(ast::Operator::Add, &total, &element, call.range())?;
+                }
+                total
+            }
+            ("any" | "all", [value], _) => {
+                let Some(elements) = self.elements(value)? else { return Ok(Value::Unknown) };
+                for element in elements {
+                    match self.quantified(name, &element, call) {
+                        Some(truth) if truth == (name == "any") => return Ok(Value::Bool(truth)),
+                        Some(_) => {}
+                        None => return Ok(Value::Unknown),
+                    }
+                }
+                Value::Bool(name == "all")
+            }
+            ("getattr", [object, Value::Text(name)], _) => self.attribute(object, name)?,
+            ("min", _, Some([first, second])) => Value::Int(*first.min(second)),
+            ("max", _, Some([first, second])) => Value::Int(*first.max(second)),
+            ("int", [value], _) if !value.is_traced() => match value {
+                Value::Int(_) | Value::Symbol(_) => value.clone(),
+                #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+                Value::Float(value) if value.abs() < 1e9 => Value::Int(value.trunc() as i64),
+                _ => Value::Unknown,
+            },
+            ("int" | "float" | "bool", [Value::Tensor(..)], _) => {
+                let converted = &call.arguments.args[0];
+                self.converted(&format!("`{name}()`"), converted.range(), call.range())
+            }
+            ("int" | "float" | "bool", [number @ Value::Number], _) => number.clone(),
+            ("str", [Value::Int(value)], _) => Value::Text(value.to_string().into()),
+            ("str", [text @ Value::Text(_)], _) => text.clone(),
+            _ if HARMLESS.contains(&name) => Value::Unknown,
+            _ => {
+                arguments.forget();
+                Value::Unknown
+            }
+        })
+    }
+
+    /// Evaluates `filter(function, values)`, which needs the truth values of the results.
+    fn filtered(
+        &mut self,
+        function: &Value<'a>,
+        values: &Value<'a>,
+        call: &'a ast::ExprCall,
+    ) -> Evaluated<Value<'a>> {
+        let Some(elements) = self.elements(values)?.filter(|it| it.len() <= MOST_ITERATIONS) else {
+            return Ok(Value::Unknown);
+        };
+        let mut kept = Vec::new();
+        for element in elements {
+            let test = match function {
+                Value::None => element.clone(),
+                function => self.call(function, Arguments::of(vec![element.clone()]), call.range())?,
+            };
+            match self.quantified("filter", &test, call) {
+                Some(true) => kept.push(element),
+                Some(false) => {}
+                None => return Ok(Value::Unknown),
+            }
+        }
+        Ok(Value::list(kept))
+    }
+
+    /// Returns the truth value of an element for `any(…)`, `all(…)` and `filter(…)`.
+    fn quantified(&mut self, name: &str, element: &Value<'a>, call: &'a ast::ExprCall) -> Option<bool> {
+        if element.is_traced()
+            && let Some(mode @ (Mode::Compile { .. } | Mode::Export)) = self.traced.first().copied()
+        {
+            let what = match mode {
+                Mode::Export => "cannot be exported",
+                _ => "causes a graph break",
+            };
+            let message = format!("`{name}` needs the truth values of Tensors, which {what}");
+            self.report(call.range(), Kind::Decision(mode), message);
+        }
+        element.truth()
+    }
+}
+
+fn numbers<'a>(start: i64, end: i64, step: i64) -> Value<'a> {
+    let count = match step {
+        0 => return Value::Unknown,
+        step if step > 0 => (end - start + step - 1).div_euclid(step).max(0),
+        step => (start - end - step - 1).div_euclid(-step).max(0),
+    };
+    match usize::try_from(count) {
+        Ok(count) if count <= MOST_ITERATIONS => {
+            Value::list((0..count as i64).map(|index| Value::Int(start + index * step)).collect())
+        }
+        _ => Value::Unknown,
+    }
+}

@@ -1,0 +1,136 @@
+//! Iteration: the elements of containers, of generators and of objects that define `__iter__`.
+
+use ag_staging::construct::ConstructKind;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::calls::Arguments;
+use super::statements::{Flow, first_dimension};
+use super::values::{Layer, Value, Variables};
+use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS};
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Returns the values over which a loop iterates.
+    pub(super) fn iterated(
+        &mut self,
+        iterable: &'a Expr,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Option<Vec<Value<'a>>>> {
+        let value = self.value(iterable, frame)?;
+        self.elements(&value)
+    }
+
+    /// Returns the values that iteration over a value yields.
+    pub(super) fn elements(&mut self, value: &Value<'a>) -> Evaluated<Option<Vec<Value<'a>>>> {
+        Ok(match value {
+            Value::Layer(layer) => match &**layer {
+                Layer::Sequential(layers) => layers.borrow().clone(),
+                _ => None,
+            },
+            Value::Tensor(..) => first_dimension(value),
+            Value::Dict(items) => {
+                let items = items.borrow();
+                items.as_ref().map(|items| items.iter().map(|(key, _)| Value::Text(key.clone())).collect())
+            }
+            Value::Object(object) => {
+                if let Some(fields) = self.fields(object) {
+                    return Ok(Some(fields));
+                }
+                match self.attribute(value, "__iter__")? {
+                    iterator @ Value::Function(_) => {
+                        self.call(&iterator, Arguments::default(), object.class.range())?.elements()
+                    }
+                    _ => None,
+                }
+            }
+            value => value.elements(),
+        })
+    }
+
+    /// Evaluates the body of a generator to the list of the values that it yields.
+    ///
+    /// ```python
+    /// def windows(self, x):
+    ///     for start in range(3):
+    ///         yield x[start : start + 2]
+    /// ```
+    pub(super) fn generated(
+        &mut self,
+        def: &'a ast::StmtFunctionDef,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Value<'a>> {
+        self.yielded.push(Vec::new());
+        self.depth += 1;
+        let flow = self.block(&def.body, frame);
+        self.depth -= 1;
+        let yielded = self.yielded.pop().unwrap_or_default();
+        Ok(match flow? {
+            Flow::Next | Flow::Return(_) if yielded.len() <= MOST_ITERATIONS => Value::list(yielded),
+            _ => {
+                self.skip(&def.body, frame);
+                Value::Unknown
+            }
+        })
+    }
+
+    pub(super) fn comprehension(
+        &mut self,
+        element: &'a Expr,
+        generators: &'a [ast::Comprehension],
+        frame: &Frame<'a>,
+    ) -> Evaluated<Value<'a>> {
+        let inner = Frame { scope: Variables::inside(&frame.scope), receiver: frame.receiver.clone() };
+        let mut values = Vec::new();
+        let is_known = self.generators(generators, &inner, &mut |evaluation, frame| {
+            values.push(evaluation.value(element, frame)?);
+            Ok(values.len() <= MOST_ITERATIONS)
+        })?;
+        Ok(if is_known { Value::list(values) } else { Value::Unknown })
+    }
+
+    pub(super) fn dict_comprehension(
+        &mut self,
+        node: &'a ast::ExprDictComp,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Value<'a>> {
+        let Some(key) = &node.key else { return Ok(Value::Unknown) };
+        let inner = Frame { scope: Variables::inside(&frame.scope), receiver: frame.receiver.clone() };
+        let mut items = Vec::new();
+        let is_known = self.generators(&node.generators, &inner, &mut |evaluation, frame| {
+            let Value::Text(key) = evaluation.value(key, frame)? else { return Ok(false) };
+            let value = evaluation.value(&node.value, frame)?;
+            items.retain(|(known, _)| *known != key);
+            items.push((key, value));
+            Ok(items.len() <= MOST_ITERATIONS)
+        })?;
+        Ok(if is_known { Value::Dict(std::rc::Rc::new(Some(items).into())) } else { Value::Unknown })
+    }
+
+    /// Evaluates the clauses of a comprehension, and `element` in each iteration. Returns whether all iterations are
+    /// known.
+    fn generators(
+        &mut self,
+        generators: &'a [ast::Comprehension],
+        frame: &Frame<'a>,
+        element: &mut dyn FnMut(&mut Self, &Frame<'a>) -> Evaluated<bool>,
+    ) -> Evaluated<bool> {
+        let Some((generator, rest)) = generators.split_first() else { return element(self, frame) };
+        let elements = self.iterated(&generator.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
+        let Some(elements) = elements.filter(|_| !generator.is_async) else { return Ok(false) };
+        'elements: for value in elements {
+            self.assign(&generator.target, value, frame)?;
+            for test in &generator.ifs {
+                let value = self.value(test, frame)?;
+                match self.decide(test, &value, ConstructKind::ComprehensionIf) {
+                    Some(true) => {}
+                    Some(false) => continue 'elements,
+                    None => return Ok(false),
+                }
+            }
+            if !self.generators(rest, frame, element)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,139 @@
+//! The modules of a program: the file itself, and the files of the project that it imports.
+//!
+//! The evaluation runs code of one module at a time. Names, texts and ranges are those of that module.
+
+use std::rc::Rc;
+
+use ag_db::{Db, Document, Project, text};
+use ag_index::index::file_index;
+use ag_index::reexports;
+use ruff_python_ast as ast;
+
+use super::super::super::FileContext;
+use super::super::tensor_sizes::is_program;
+use super::values::{Scope, Value, Variables};
+use super::{Evaluated, Evaluation, Frame};
+
+/// In a larger project, a program is evaluated without the files that it imports.
+const MOST_FILES: usize = 64;
+
+#[derive(Clone)]
+pub(super) struct Module<'c, 'a> {
+    pub ctx: &'c FileContext<'a>,
+    pub scope: Scope<'a>,
+}
+
+/// Returns the files whose programs may run compiled code of a document: the document itself, and those that import it.
+#[salsa::tracked(returns(ref))]
+pub(in super::super) fn programs(db: &dyn Db, document: Document) -> Vec<Document> {
+    let own = || if is_program(file_index(db, document)) { vec![document] } else { Vec::new() };
+    let documents = Project::try_get(db).map(|project| project.documents(db));
+    let Some(documents) = documents.filter(|it| it.len() <= MOST_FILES) else { return own() };
+    let compiles = |document: &Document| is_program(file_index(db, *document));
+    let is_started = |other: Document| {
+        let imported = imported(db, other);
+        // `main.py` may import the module that compiles.
+        let starts = || text(db, other).as_str().contains("__main__") && imported.iter().any(compiles);
+        compiles(&other) || starts()
+    };
+    let mut others: Vec<Document> = documents
+        .values()
+        .copied()
+        .filter(|other| *other != document && imported(db, *other).contains(&document) && is_started(*other))
+        .collect();
+    if is_started(document) {
+        others.insert(0, document);
+    }
+    others
+}
+
+/// Returns the documents that a document imports, directly or through others.
+#[salsa::tracked(returns(ref))]
+fn imported(db: &dyn Db, document: Document) -> Vec<Document> {
+    let mut found = vec![document];
+    let mut next = 0;
+    while let Some(importer) = found.get(next).copied() {
+        next += 1;
+        for other in reexports::imported_documents(db, importer) {
+            if !found.contains(&other) {
+                found.push(other);
+            }
+        }
+    }
+    found.remove(0);
+    found
+}
+
+impl<'c, 'a> Evaluation<'c, 'a> {
+    /// Runs code of the module to which a scope belongs.
+    pub(super) fn within<T>(&mut self, scope: &Scope<'a>, run: impl FnOnce(&mut Self) -> T) -> T {
+        let mut root = scope;
+        while let Some(parent) = &root.parent {
+            root = parent;
+        }
+        let module = self.modules.iter().find(|module| Rc::ptr_eq(&module.scope, root)).cloned();
+        let Some(module) = module.filter(|module| !Rc::ptr_eq(&module.scope, &self.module)) else {
+            return run(self);
+        };
+        let outer =
+            (std::mem::replace(&mut self.ctx, module.ctx), std::mem::replace(&mut self.module, module.scope));
+        let result = run(self);
+        (self.ctx, self.module) = outer;
+        result
+    }
+
+    /// Returns the module that defines a class.
+    pub(super) fn module_of(&self, class: &ast::StmtClassDef) -> Module<'c, 'a> {
+        let owner = self.owners.get(&std::ptr::from_ref(class)).and_then(|index| self.modules.get(*index));
+        owner.cloned().unwrap_or_else(|| Module { ctx: self.ctx, scope: self.module.clone() })
+    }
+
+    /// Records that the current module defines a class.
+    pub(super) fn own(&mut self, class: &'a ast::StmtClassDef) {
+        let index = self.modules.iter().position(|module| Rc::ptr_eq(&module.scope, &self.module));
+        if let Some(index) = index {
+            self.owners.insert(class, index);
+        }
+    }
+
+    /// Evaluates the modules that the current module imports.
+    pub(super) fn load_imports(&mut self) -> Evaluated<()> {
+        let is_small =
+            Project::try_get(self.ctx.db).is_some_and(|it| it.documents(self.ctx.db).len() <= MOST_FILES);
+        if !is_small {
+            return Ok(());
+        }
+        for document in reexports::imported_documents(self.ctx.db, self.ctx.document) {
+            self.load(document)?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, document: Document) -> Evaluated<()> {
+        let is_loaded = self.modules.iter().any(|module| module.ctx.document == document);
+        let context = || self.contexts.get(self.contexts.position(document)?);
+        let Some(ctx) = context().filter(|_| !is_loaded) else { return Ok(()) };
+        let scope: Scope<'a> = Rc::new(Variables::default());
+        scope.set("__name__", Value::Text("module".into()));
+        self.modules.push(Module { ctx, scope: scope.clone() });
+        self.within(&scope, |evaluation| {
+            evaluation.load_imports()?;
+            let frame = Frame { scope: scope.clone(), receiver: None };
+            evaluation.block(ctx.parsed.suite(), &frame).map(drop)
+        })
+    }
+
+    /// Returns the value of a name that the current module imports from the project: `seg.losses.dice`.
+    pub(super) fn imported(&self, dotted: &str) -> Option<Value<'a>> {
+        self.imported_into(self.ctx, dotted)
+    }
+
+    pub(super) fn imported_into(&self, ctx: &FileContext<'a>, dotted: &str) -> Option<Value<'a>> {
+        if self.modules.len() == 1 {
+            return None;
+        }
+        let (document, name) = reexports::definition(ctx.db, ctx.document, dotted)?;
+        let module = self.modules.iter().find(|module| module.ctx.document == document)?;
+        Some(module.scope.get(&name)).filter(|value| !matches!(value, Value::Unknown))
+    }
+}

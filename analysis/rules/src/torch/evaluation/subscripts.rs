@@ -1,0 +1,145 @@
+//! Items and slices of containers and Tensors.
+
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::calls::Arguments;
+use super::dtypes::Dtype;
+use super::values::{Shape, Size, Value};
+use super::{Evaluated, Evaluation, Frame, sizes};
+
+impl<'a> Evaluation<'_, 'a> {
+    pub(super) fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
+        let value = self.value(&item.value, frame)?;
+        if let Value::Tensor(Some(shape), dtype) = &value {
+            return Ok(self.index(shape, &item.slice, frame)?.with_dtype(*dtype));
+        }
+        if let Expr::Slice(slice) = &*item.slice {
+            if matches!(value, Value::List(_) | Value::Tuple(_)) {
+                for bound in [&slice.lower, &slice.upper].into_iter().flatten() {
+                    let bound = self.value(bound, frame)?;
+                    self.need(&bound);
+                }
+            }
+            let Some(elements) = value.elements() else { return Ok(Value::Unknown) };
+            let bounds = self.bounds(slice, elements.len(), frame)?;
+            let Some(part) = bounds.and_then(|(start, end)| elements.get(start..end.max(start))) else {
+                return Ok(Value::Unknown);
+            };
+            let part = part.to_vec();
+            return Ok(if matches!(value, Value::List(_)) { Value::list(part) } else { Value::tuple(part) });
+        }
+        let key = self.value(&item.slice, frame)?;
+        if matches!(value, Value::List(_) | Value::Tuple(_)) {
+            self.need(&key);
+        }
+        if let Value::Object(object) = &value {
+            if let (Some(fields), Value::Int(index)) = (self.fields(object), &key) {
+                let index = sizes::index_of(fields.len(), *index);
+                return Ok(index.and_then(|index| fields.into_iter().nth(index)).unwrap_or(Value::Unknown));
+            }
+            return match self.attribute(&value, "__getitem__")? {
+                method @ Value::Function(_) => self.call(&method, Arguments::of(vec![key]), item.range()),
+                _ => Ok(Value::Unknown),
+            };
+        }
+        Ok(match (&value, key) {
+            (Value::Dict(items), Value::Text(key)) => {
+                let items = items.borrow();
+                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
+                found.map_or(Value::Unknown, |(_, value)| value.clone())
+            }
+            (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
+                let elements = value.elements().unwrap_or_default();
+                let index = sizes::index_of(elements.len(), index);
+                index.and_then(|index| elements.into_iter().nth(index)).unwrap_or(Value::Unknown)
+            }
+            _ => Value::Unknown,
+        })
+    }
+
+    /// Returns the first and the last position of a slice without step.
+    fn bounds(
+        &mut self,
+        slice: &'a ast::ExprSlice,
+        length: usize,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Option<(usize, usize)>> {
+        let Ok(length) = i64::try_from(length) else { return Ok(None) };
+        if slice.step.is_some() {
+            return Ok(None);
+        }
+        let mut bounds = [0, length];
+        for (bound, expression) in bounds.iter_mut().zip([&slice.lower, &slice.upper]) {
+            let Some(expression) = expression else { continue };
+            match self.value(expression, frame)? {
+                Value::Int(value) if value < 0 => *bound = (value + length).max(0),
+                Value::Int(value) => *bound = value.min(length),
+                Value::None => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(usize::try_from(bounds[0]).ok().zip(usize::try_from(bounds[1]).ok()))
+    }
+
+    /// Returns `x[0]`, `x[:, None]`, `x[..., 2:]`, where `x` is a Tensor.
+    fn index(&mut self, shape: &[Size], index: &'a Expr, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
+        let parts = match index {
+            Expr::Tuple(tuple) => tuple.elts.as_slice(),
+            index => std::slice::from_ref(index),
+        };
+        let is_new = |part: &&Expr| part.is_none_literal_expr() || part.is_ellipsis_literal_expr();
+        let used = parts.iter().filter(|part| !is_new(part)).count();
+        let ellipses = parts.iter().filter(|part| part.is_ellipsis_literal_expr()).count();
+        let Some(rest) = shape.len().checked_sub(used).filter(|_| ellipses < 2) else {
+            return Ok(Value::Unknown);
+        };
+        let mut result: Shape = Vec::new();
+        let mut at = 0;
+        for part in parts {
+            match part {
+                Expr::NoneLiteral(_) => result.push(Size::Known(1)),
+                Expr::EllipsisLiteral(_) => {
+                    result.extend_from_slice(&shape[at..at + rest]);
+                    at += rest;
+                }
+                Expr::Slice(slice) => {
+                    let is_all = slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none();
+                    result.push(match shape[at] {
+                        size if is_all => size,
+                        Size::Known(size) => {
+                            let length = usize::try_from(size).unwrap_or(0);
+                            let bounds = self.bounds(slice, length, frame)?;
+                            let length = bounds.map(|(start, end)| end.saturating_sub(start));
+                            let length = length.and_then(|length| i64::try_from(length).ok());
+                            length.map_or(Size::Unknown, Size::Known)
+                        }
+                        _ => Size::Unknown,
+                    });
+                    at += 1;
+                }
+                part => {
+                    let index = self.value(part, frame)?;
+                    if index.dtype().is_float() {
+                        let message = format!(
+                            "the index has the dtype {}: it must be an integer or bool",
+                            index.dtype()
+                        );
+                        return Err(self.fail(part.range(), message));
+                    }
+                    if let (Value::Tensor(Some(mask), Dtype::Bool), [_]) = (&index, parts) {
+                        // `x[x > 0]` has a dimension for the selected elements.
+                        let rest = shape.get(mask.len()..).unwrap_or_default();
+                        return Ok(Value::tensor([&[self.data_size()], rest].concat()));
+                    }
+                    if !matches!(index, Value::Int(_) | Value::Symbol(_)) {
+                        return Ok(Value::unshaped());
+                    }
+                    at += 1;
+                }
+            }
+        }
+        result.extend_from_slice(shape.get(at..).unwrap_or_default());
+        Ok(Value::tensor(result))
+    }
+}

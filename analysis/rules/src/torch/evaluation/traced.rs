@@ -1,0 +1,412 @@
+//! What torch rejects in traced code: operations, decisions on Tensors, and values for which it compiles again.
+
+use std::rc::Rc;
+
+use ag_db::Document;
+use ag_staging::construct::ConstructKind;
+use ruff_python_ast::Expr;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
+
+use super::super::super::tracing::{noun_phrase, snippet};
+use super::calls::{Arguments, shown};
+use super::values::{Object, Size, Value};
+use super::{Evaluated, Evaluation, Stop};
+
+/// So many different values of an argument or attribute are reported. Fewer are no fault: many programs compile a
+/// function for training and for validation.
+const MOST_VALUES: usize = 3;
+/// So many different shapes and texts of an argument are reported, although the program passes some of them again. A
+/// program may compile a function for each of a few sizes of batches, or for each of a few tasks.
+const MOST_REPEATED: usize = 4;
+
+/// How torch traces a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Mode {
+    Compile { full_graph: bool, is_static: bool },
+    Export,
+    Script,
+    Trace,
+}
+
+/// A function or module that torch compiles, exports, scripts or traces.
+pub(super) struct Compiled<'a> {
+    pub function: Value<'a>,
+    pub mode: Mode,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Found {
+    pub document: Document,
+    pub range: TextRange,
+    pub kind: Kind,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Kind {
+    /// An operation does not accept its inputs.
+    Sizes,
+    /// Python needs the truth value of a Tensor.
+    Decision(Mode),
+    /// Python needs the number that a Tensor holds.
+    Conversion,
+    /// A call that the compiler cannot trace.
+    Call { full_graph: bool },
+    /// TorchScript requires a value, but an attribute is `None`.
+    None,
+    /// A call passes another value each time, for which it compiles the function again.
+    Argument,
+    /// Code assigns an attribute of a module for whose values a function is compiled again.
+    Attribute,
+}
+
+/// An expression, in its file.
+type Place = (Document, TextRange);
+
+/// An argument for whose values torch compiles a function again.
+#[derive(Clone, PartialEq, Eq)]
+enum Constant {
+    Int(i64),
+    Text(Rc<str>),
+    Shape(Vec<i64>),
+}
+
+/// The calls of a compiled function at one place.
+struct Known<'a> {
+    compiled: Rc<Compiled<'a>>,
+    /// The different values of each argument.
+    seen: Vec<Vec<Constant>>,
+    calls: usize,
+}
+
+/// The calls of compiled functions: for each call expression, the function and the values of its arguments.
+#[derive(Default)]
+pub(super) struct Calls<'a> {
+    known: FxHashMap<Place, Known<'a>>,
+    /// The calls that have passed another shape or text each time, with the messages.
+    each_other: FxHashMap<Place, String>,
+    /// The symbols of which the function needs the values.
+    pub needed: Vec<usize>,
+    /// Whether the program declares dynamic dimensions: `torch._dynamo.mark_dynamic(x, 0)`.
+    pub marks_dynamic: bool,
+}
+
+/// The integers that compiled code reads from attributes of modules, and the assignments to attributes outside.
+#[derive(Default)]
+pub(super) struct Reads<'a> {
+    assigned: Vec<Assigned<'a>>,
+}
+
+struct Assigned<'a> {
+    /// The object with the attribute; `None` for a global variable.
+    object: Option<Rc<Object<'a>>>,
+    name: String,
+    place: Place,
+    /// The values that compiled code has read.
+    read: Vec<i64>,
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    pub(super) fn fail(&mut self, range: TextRange, message: String) -> Stop {
+        if !self.traced.is_empty() {
+            self.report(range, Kind::Sizes, message);
+        }
+        Stop
+    }
+
+    pub(super) fn report(&mut self, range: TextRange, kind: Kind, message: String) {
+        self.report_in(self.ctx.document, range, kind, message);
+    }
+
+    fn report_in(&mut self, document: Document, range: TextRange, kind: Kind, message: String) {
+        let is_same = |it: &Found| it.document == document && it.range == range && it.kind == kind;
+        if !self.found.iter().any(is_same) {
+            self.found.push(Found { document, range, kind, message });
+        }
+    }
+
+    /// Returns the truth value of a test. If it is a Tensor in traced code, the decision is recorded.
+    pub(super) fn decide(&mut self, test: &'a Expr, value: &Value<'a>, kind: ConstructKind) -> Option<bool> {
+        // TorchScript compiles both branches, also where traced code calls a scripted function.
+        if value.is_traced() && !self.traced.contains(&Mode::Script) {
+            let what = noun_phrase(kind);
+            let text = snippet(self.ctx.text(test));
+            let is = match value {
+                Value::Number => "has no value yet",
+                _ => "is a Tensor without a value yet",
+            };
+            match self.traced.first().copied() {
+                Some(mode @ Mode::Compile { .. }) => self.report(
+                    test.range(),
+                    Kind::Decision(mode),
+                    format!("`{text}` {is}: {what} on it causes a graph break"),
+                ),
+                Some(mode @ Mode::Export) => self.report(
+                    test.range(),
+                    Kind::Decision(mode),
+                    format!("`{text}` {is}: {what} on it cannot be exported"),
+                ),
+                Some(mode @ Mode::Trace) if matches!(value, Value::Tensor(..)) => self.report(
+                    test.range(),
+                    Kind::Decision(mode),
+                    format!("`{text}` is a Tensor: {what} on it is decided once, for the example inputs"),
+                ),
+                _ => {}
+            }
+        }
+        value.truth()
+    }
+
+    /// Records an attribute that is `None` where TorchScript requires a value.
+    pub(super) fn none_operand(&mut self, operand: &'a Expr) {
+        if self.traced.first() == Some(&Mode::Script) {
+            let text = snippet(self.ctx.text(operand));
+            self.report(
+                operand.range(),
+                Kind::None,
+                format!("`{text}` is `None` for an object of the program"),
+            );
+        }
+    }
+
+    /// Returns a size that depends on values. A graph break computes it.
+    pub(super) fn data_size(&self) -> Size {
+        match self.traced.first() {
+            Some(Mode::Compile { full_graph: true, .. } | Mode::Export) => Size::Data,
+            _ => Size::Unknown,
+        }
+    }
+
+    /// Returns whether `torch.jit.trace` records the code.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.traced.first() == Some(&Mode::Trace)
+    }
+
+    /// Evaluates code that runs before any traced code: the body of a class, and defaults of parameters.
+    pub(super) fn outside<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let traced = std::mem::take(&mut self.traced);
+        let result = run(self);
+        self.traced = traced;
+        result
+    }
+
+    /// Records a call that the compiler cannot trace. The same graph break covers the calls in its arguments.
+    pub(super) fn untraceable(&mut self, name: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied()
+            && !self.found.iter().any(|it| {
+                matches!(it.kind, Kind::Call { .. })
+                    && it.document == self.ctx.document
+                    && it.range != range
+                    && it.range.contains_range(range)
+            })
+        {
+            let message = format!("`{name}` cannot be traced: the call causes a graph break");
+            self.report(range, Kind::Call { full_graph }, message);
+        }
+    }
+
+    /// Returns the number to which Python converts a Tensor: `x.item()`, `float(x)`.
+    pub(super) fn converted(&mut self, what: &str, value: TextRange, range: TextRange) -> Value<'a> {
+        match self.traced.first() {
+            Some(Mode::Compile { .. }) if self.forgotten.contains("capture_scalar_outputs") => Value::Unknown,
+            Some(Mode::Compile { full_graph: false, .. }) => {
+                let value = snippet(&self.ctx.text[value]);
+                let message = format!("{what} needs the value of `{value}`, which causes a graph break");
+                self.report(range, Kind::Conversion, message);
+                Value::Unknown
+            }
+            Some(Mode::Compile { .. } | Mode::Export) => Value::Number,
+            _ => Value::Unknown,
+        }
+    }
+
+    /// Records `.tolist()` of floats in a graph without breaks. The compiler traces `tolist` of integers only.
+    pub(super) fn list_of_floats(&mut self, value: TextRange, range: TextRange) {
+        if let Some(Mode::Compile { full_graph: true, .. }) = self.traced.first() {
+            let value = snippet(&self.ctx.text[value]);
+            let message =
+                format!("`.tolist()` of floats needs the value of `{value}`, which causes a graph break");
+            self.report(range, Kind::Conversion, message);
+        }
+    }
+
+    /// Evaluates a call of a compiled function.
+    pub(super) fn compiled_call(
+        &mut self,
+        compiled: &Rc<Compiled<'a>>,
+        mut arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        let symbols =
+            if self.traced.is_empty() { self.compare(compiled, &arguments, range) } else { Vec::new() };
+        for index in &symbols {
+            self.dimensions += 1;
+            if let Some(value) = arguments.nth_mut(*index) {
+                *value = Value::Symbol(self.dimensions);
+            }
+        }
+        let first = self.dimensions + 1 - symbols.len();
+        self.traced.push(compiled.mode);
+        let value = self.call(&compiled.function, arguments, range);
+        self.traced.pop();
+        let value = if self.traced.is_empty() { value.map(|value| value.computed()) } else { value };
+        if let Some(needed) = (first..).take(symbols.len()).find(|symbol| self.calls.needed.contains(symbol))
+        {
+            let name = symbols.get(needed - first).map_or(0, |index| index + 1);
+            let message = format!(
+                "each iteration passes another number as argument {name}, of which the function needs the value: it is \
+                 compiled again"
+            );
+            self.report(range, Kind::Argument, message);
+        }
+        value
+    }
+
+    /// Compares the arguments of a compiled function with those of the earlier calls at the same place. Returns the
+    /// positions of integers with so many values that the compiler treats them as symbols.
+    fn compare(
+        &mut self,
+        compiled: &Rc<Compiled<'a>>,
+        arguments: &Arguments<'a>,
+        range: TextRange,
+    ) -> Vec<usize> {
+        let Mode::Compile { is_static, .. } = compiled.mode else { return Vec::new() };
+        let new = || Known { compiled: compiled.clone(), seen: vec![Vec::new(); arguments.len()], calls: 0 };
+        let place = (self.ctx.document, range);
+        self.calls.each_other.remove(&place);
+        let known = self.calls.known.entry(place).or_insert_with(new);
+        if !Rc::ptr_eq(&known.compiled, compiled) || known.seen.len() != arguments.len() {
+            *known = new();
+        }
+        let mut symbols = Vec::new();
+        known.calls += 1;
+        let calls = known.calls;
+        let mut reported = None;
+        let mut is_repeated = true;
+        for (index, (value, seen)) in arguments.values().zip(&mut known.seen).enumerate() {
+            let Some(constant) = Constant::of(value) else { continue };
+            if !seen.contains(&constant) {
+                seen.push(constant.clone());
+            }
+            // A call passes either another number or always the same value.
+            if seen.len() < MOST_VALUES {
+                continue;
+            }
+            is_repeated &= !matches!(constant, Constant::Int(_)) && seen.len() < MOST_REPEATED;
+            if is_repeated && seen.len() < calls {
+                continue;
+            }
+            match constant {
+                Constant::Int(_) if !is_static => symbols.push(index),
+                Constant::Int(value) => {
+                    reported = Some(format!(
+                        "each iteration passes another number, such as `{value}`, for which `dynamic=False` compiles \
+                         the function again"
+                    ));
+                }
+                Constant::Text(value) => {
+                    reported = Some(format!(
+                        "each iteration passes another text, such as `\"{value}\"`, for which it compiles the function \
+                         again"
+                    ));
+                }
+                Constant::Shape(sizes) if is_static && !self.calls.marks_dynamic => {
+                    let shape: Vec<_> = sizes.into_iter().map(Size::Known).collect();
+                    reported = Some(format!(
+                        "each iteration passes a Tensor of another shape, such as {}, for which `dynamic=False` \
+                         compiles the function again",
+                        shown(&shape)
+                    ));
+                }
+                Constant::Shape(_) => {}
+            }
+        }
+        match reported {
+            // A later call may pass one of these values again.
+            Some(message) if is_repeated => drop(self.calls.each_other.insert(place, message)),
+            Some(message) => self.report(range, Kind::Argument, message),
+            None => {}
+        }
+        symbols
+    }
+
+    /// Reports the calls that have passed another value each time in the whole program.
+    pub(super) fn finish(&mut self) {
+        for ((document, range), message) in std::mem::take(&mut self.calls.each_other) {
+            self.report_in(document, range, Kind::Argument, message);
+        }
+        self.found.sort_by_key(|found| found.range.start());
+    }
+
+    /// Records that the value of a symbol is needed: it is the bound of a `range`, or the index of a list.
+    pub(super) fn need(&mut self, value: &Value<'a>) {
+        if let Value::Symbol(symbol) = value {
+            self.calls.needed.push(*symbol);
+        }
+    }
+
+    /// Records an assignment to an attribute, or to a global variable.
+    pub(super) fn assigned(&mut self, object: Option<&Rc<Object<'a>>>, name: &str, range: TextRange) {
+        let place = (self.ctx.document, range);
+        let known = &mut self.reads.assigned;
+        let position = known.iter().position(|it| it.is(object, name));
+        match (self.traced.is_empty(), position) {
+            (true, Some(position)) => known[position].place = place,
+            (true, None) => {
+                let (object, name) = (object.cloned(), name.to_owned());
+                known.push(Assigned { object, name, place, read: Vec::new() });
+            }
+            (false, Some(position)) => drop(known.swap_remove(position)),
+            (false, None) => {}
+        }
+    }
+
+    /// Records that compiled code reads an attribute of a module, or a global variable.
+    pub(super) fn read(&mut self, object: Option<&Rc<Object<'a>>>, name: &str, value: &Value<'a>) {
+        let (Some(Mode::Compile { .. }), Value::Int(value)) = (self.traced.first(), value) else { return };
+        let is_module = |object: &Rc<Object<'a>>| self.hierarchy(object.class).is_some_and(|it| it.is_module);
+        if !object.is_none_or(is_module) {
+            return;
+        }
+        let Some(assigned) = self.reads.assigned.iter_mut().find(|it| it.is(object, name)) else { return };
+        if !assigned.read.contains(value) {
+            assigned.read.push(*value);
+            if assigned.read.len() == MOST_VALUES {
+                let (document, range) = assigned.place;
+                let what = if object.is_some() { "an integer of a module" } else { "a global variable" };
+                let message = format!(
+                    "`{name}`, {what}, changes repeatedly, and each change recompiles the functions that read it"
+                );
+                self.report_in(document, range, Kind::Attribute, message);
+            }
+        }
+    }
+}
+
+impl<'a> Assigned<'a> {
+    fn is(&self, object: Option<&Rc<Object<'a>>>, name: &str) -> bool {
+        let same = match (&self.object, object) {
+            (Some(own), Some(other)) => Rc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        same && self.name == name
+    }
+}
+
+impl Constant {
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Int(value) => Some(Self::Int(*value)),
+            Value::Text(text) => Some(Self::Text(text.clone())),
+            Value::Tensor(Some(shape), _) => {
+                let known = |size: &Size| match size {
+                    Size::Known(size) => Some(*size),
+                    _ => None,
+                };
+                shape.iter().map(known).collect::<Option<_>>().map(Self::Shape)
+            }
+            _ => None,
+        }
+    }
+}
