@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::assumed::AssumedType;
 use crate::dialect::Dialect;
 use crate::facts::Fact;
-use crate::ids::{ParameterIndex, RootIndex};
+use crate::ids::{ClassIndex, ParameterIndex, RootIndex};
 use crate::lambdas::{LambdaStage, LambdaTypes};
 use crate::scope_location::ScopeLocation;
 use ag_db::Document;
@@ -108,6 +108,19 @@ pub enum ArgumentSlot {
     Keyword(Name),
 }
 
+/// A call of a class of the project whose constructor is generated, or that makes a changed copy of an object of it:
+/// `State(1, loss)`, `state._replace(loss=loss)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Construction {
+    pub document: Document,
+    pub class: ClassIndex,
+    pub arguments: Vec<(ArgumentSlot, AssumedType)>,
+    /// Whether other fields may have values of other types: the constructor's defaults, or those of `**changes`.
+    pub open: bool,
+    /// Whether it copies an object, whose other fields keep their values.
+    pub copies: bool,
+}
+
 /// The types of the values to which a body rebinds a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rebound {
@@ -130,6 +143,7 @@ pub struct ScopeTypes {
     pub parameters: IndexVec<ParameterIndex, Fact>,
     /// Parameters that the body rebinds to a value of a type that was not declared.
     pub rebound: Vec<(Name, Rebound)>,
+    pub constructions: Vec<Construction>,
     /// The types of defaults that are not literals, such as `how=Pooling.MEAN`.
     pub defaults: Vec<(ParameterIndex, AssumedType)>,
     /// The calls of the function's parameters: for each call, the parameter and the types of the arguments by position.

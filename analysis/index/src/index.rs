@@ -3,6 +3,7 @@
 
 mod buffers;
 mod compiled_modules;
+mod fields;
 mod hooks;
 mod identity_decorators;
 mod initial_uses;
@@ -24,6 +25,7 @@ use ruff_text_size::{TextRange, TextSize};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+pub use fields::Field;
 pub use keras_version::Version as KerasVersion;
 pub use model_calls::ModelCall;
 pub use recent::while_keeping_tree;
@@ -80,6 +82,8 @@ pub struct FileIndex {
     pub buffers: Vec<(ClassIndex, Name)>,
     /// The classes to which a decorator of flax or chex adds a method `replace`, which returns a changed copy.
     pub replaceable: Vec<ClassIndex>,
+    /// The fields of classes with a generated constructor (`index/fields.rs`).
+    pub fields: Vec<(ClassIndex, Vec<Field>)>,
     /// The lambdas that are arguments of calls, or that have a name.
     pub lambdas: Vec<LambdaSyntax>,
     /// The starts of the statements outside all functions, in order.
@@ -242,6 +246,7 @@ impl FileIndex {
         self.self_nesting.shrink_to_fit();
         self.buffers.shrink_to_fit();
         self.replaceable.shrink_to_fit();
+        self.fields.shrink_to_fit();
         self.identity_decorators.shrink_to_fit();
         self.lambdas.shrink_to_fit();
         self.statements.shrink_to_fit();

@@ -41,6 +41,8 @@ pub struct Assumption {
     pub lambdas: Vec<LambdaTypes>,
     /// Whether AutoGraph converts the function, so that `range(t)`, `int(t)`, … are overloaded in it.
     pub converts: bool,
+    /// The types of fields, by class and position: see `index/fields.rs`.
+    pub fields: Vec<(ClassIndex, usize, AssumedType)>,
     /// The results of methods that classes of the file call but do not define, because derived classes do.
     pub missing_methods: Vec<(ClassIndex, Name, AssumedType)>,
 }

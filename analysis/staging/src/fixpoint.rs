@@ -14,6 +14,7 @@ mod by_value;
 mod calls;
 mod eager_models;
 mod evidence;
+mod fields;
 mod limits;
 mod parameters;
 mod possible;
@@ -30,7 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::hierarchy::{ClassId, Hierarchy};
 use ag_db::Db;
 use ag_db::Document;
-use ag_index::answers::{Rebound, ScopeTypes, Target};
+use ag_index::answers::{Construction, Rebound, ScopeTypes, Target};
 use ag_index::assumed::AssumedType;
 use ag_index::assumptions::{RootOptions, Source, StaticParameters, Unconverted};
 use ag_index::dialect::{Dialect, RootKind};
@@ -165,6 +166,8 @@ pub struct Fixpoint {
     /// Functions that unconverted code calls, with the reason why that call does not convert them. No types depend on
     /// these entries.
     pub called_unconverted: BTreeMap<Scope, Unconverted>,
+    /// The calls of generated constructors: [`ScopeTypes::constructions`].
+    constructions: BTreeMap<Scope, Vec<Construction>>,
     /// The methods that classes call on `self` and derived classes define, by class. Monotone.
     overridden: BTreeSet<(ClassId, Name)>,
     /// For parameters that a body rebinds, the types of the new values. Monotone: a type is never removed.
@@ -207,6 +210,7 @@ impl Fixpoint {
             on_datasets: BTreeMap::new(),
             passed_lambdas: BTreeMap::new(),
             called_unconverted: BTreeMap::new(),
+            constructions: BTreeMap::new(),
             overridden: BTreeSet::new(),
             rebound: BTreeMap::new(),
         };
@@ -271,6 +275,7 @@ impl Fixpoint {
             }
             changed |= replace_answer(&mut self.lambdas, *scope, &types.lambdas);
             changed |= replace_answer(&mut self.on_datasets, *scope, &types.on_datasets);
+            changed |= replace_answer(&mut self.constructions, *scope, &types.constructions);
             changed |= replace_answer(&mut self.applied, *scope, &types.applied);
             changed |= replace_answer(&mut self.defaults, *scope, &types.defaults);
             for (name, rebound) in &types.rebound {
@@ -433,11 +438,12 @@ impl Fixpoint {
                     .collect(),
                 returns: self.returns.get(scope).filter(|returns| !returns.is_empty()).cloned(),
                 converts: self.typed_as(*scope).is_some_and(|staged| staged.converts),
-                missing_methods: Vec::new(),
+                ..Assumption::default()
             };
             assumptions.entry(scope.document).or_default().insert(scope.code, assumption);
         }
         self.add_overriding_results(db, &mut assumptions);
+        self.add_fields(db, &mut assumptions);
         for (scope, lambdas) in &self.lambdas {
             let functions = assumptions.entry(scope.document).or_default();
             functions.entry(scope.code).or_default().lambdas.clone_from(lambdas);

@@ -100,6 +100,7 @@ impl Moves {
             returns,
             returns_value,
             rebound,
+            constructions,
             defaults,
             applied,
             lambdas,
@@ -111,6 +112,7 @@ impl Moves {
         let is_same = *returns == after.returns
             && *returns_value == after.returns_value
             && *rebound == after.rebound
+            && *constructions == after.constructions
             && *defaults == after.defaults
             && *applied == after.applied
             && *roots == after.roots

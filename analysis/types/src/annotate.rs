@@ -116,6 +116,7 @@ pub(crate) fn annotated_source(
         }
     }
     let has_class = |class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class));
+    writer.fields(index, assumptions, &has_class);
     writer.buffers(index, &has_class);
     writer.missing_methods(index, assumptions, &has_class);
     writer.replace_methods(index, &has_class);
@@ -244,6 +245,24 @@ impl Writer<'_> {
             let method =
                 format!("\n{indentation}def __call__(self, *ag_args, **ag_kwargs) -> {returns}: ...");
             self.insert(class.range.end(), method);
+        }
+    }
+
+    /// Replaces annotations of fields that are imprecise or do not hold.
+    fn fields(
+        &mut self,
+        index: &FileIndex,
+        assumptions: &BTreeMap<Code, Assumption>,
+        has_class: &dyn Fn(ClassIndex) -> bool,
+    ) {
+        let Some(module) = assumptions.get(&Code::Module) else { return };
+        for (class, position, assumed) in module.fields.iter().filter(|(class, ..)| has_class(*class)) {
+            let fields = index.fields.iter().find(|(known, _)| known == class).map(|(_, fields)| fields);
+            let Some(field) = fields.and_then(|fields| fields.get(*position)) else { continue };
+            if let Some(annotation) = self.annotation(assumed) {
+                let written = field.annotation.range;
+                self.edits.push((written.start(), written.len(), format!("\"{annotation}\"")));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 mod attributes;
 mod calls;
 mod classify;
+mod constructions;
 mod locate;
 mod passed;
 mod render;
@@ -212,6 +213,7 @@ impl<'db> Inference<'db> {
                     &|argument| lambda_of(argument, &named, (position, inner)),
                     &mut types.calls,
                 );
+                types.constructions.extend(self.construction(call));
                 self.named_lambda(call, &named, &mut types.lambdas);
                 self.applied_lambda(call, index, (position, inner), &mut types.lambdas);
                 self.applied(call, index.signature(scope), &mut types.applied);

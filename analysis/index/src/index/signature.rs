@@ -185,7 +185,7 @@ impl ParameterSyntax {
 }
 
 impl Annotation {
-    fn of(annotation: &Expr, variables: &FxHashSet<Name>) -> Self {
+    pub(super) fn of(annotation: &Expr, variables: &FxHashSet<Name>) -> Self {
         let variable = annotation.as_name_expr().is_some_and(|name| variables.contains(&name.id));
         Self {
             range: annotation.range(),

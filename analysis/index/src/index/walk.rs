@@ -13,7 +13,7 @@ use crate::index::keras_version::{self, Version};
 use crate::index::plain::{PYTHON_METHODS, is_plainly_python, names_python_class};
 use crate::index::{FileIndex, Signature, last_name, operands, self_nesting};
 use crate::index::{OVERLOADED_BUILTINS, REPLACED_BUILTINS};
-use crate::index::{buffers, model_calls, replaceable};
+use crate::index::{buffers, fields, model_calls, replaceable};
 use crate::index::{compiled_modules, hooks};
 use crate::keras_functions;
 use crate::lambdas;
@@ -443,6 +443,12 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                 if let [base] = class.bases() {
                     let resolved = self.index.imports.resolve(base);
                     self.index.derives_from_keras |= resolved.is_some_and(|name| is_keras_class(&name));
+                }
+                let fields = fields::of(class, &self.type_variables);
+                if !fields.is_empty() {
+                    let mut classes = self.index.definitions.classes.iter_enumerated();
+                    let own = classes.find(|(_, entry)| entry.name_range == class.name.range);
+                    self.index.fields.extend(own.map(|(own, _)| (own, fields)));
                 }
                 if replaceable::has_replace(&self.index.imports, class) {
                     let mut classes = self.index.definitions.classes.iter_enumerated();

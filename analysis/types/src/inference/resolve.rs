@@ -54,11 +54,17 @@ impl<'db> Inference<'db> {
         if !is_cls || !matches!(self.type_of(expression), Some(Type::SubclassOf(_))) {
             return;
         }
+        if let Some(class) = self.class_around(expression) {
+            self.add_method(class, &["__init__"], targets);
+        }
+    }
+
+    /// Returns the location of the name of the innermost class around an expression.
+    pub(super) fn class_around(&self, expression: &Expr) -> Option<FileRange> {
         let classes = locate::definitions(self.db, self.file).classes.iter();
         let around = classes.filter(|class| class.range.contains_range(expression.range()));
-        if let Some(class) = around.max_by_key(|class| class.range.start()) {
-            self.add_method(FileRange::new(self.file, class.name_range), &["__init__"], targets);
-        }
+        let class = around.max_by_key(|class| class.range.start())?;
+        Some(FileRange::new(self.file, class.name_range))
     }
 
     /// Returns whether an expression refers to a function, method, class or module of a library. The expression has no
