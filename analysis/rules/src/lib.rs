@@ -46,6 +46,7 @@ mod tracing;
 use serde::Serialize;
 
 use ag_db::diagnostic::Severity;
+use ag_db::{Db, Document};
 use ag_index::dialect::Dialect;
 use ag_index::index::FileIndex;
 
@@ -81,6 +82,8 @@ pub enum Check {
     /// Each file whose index satisfies the condition. The check receives only syntax and imports. The file is parsed
     /// again for the check, so the condition should hold for few files.
     File(fn(&FileIndex) -> bool, fn(&FileContext)),
+    /// The same, with a condition that depends on other files of the project.
+    FileInProject(fn(&dyn Db, Document) -> bool, fn(&FileContext)),
     /// Both: each file whose index satisfies the condition, and each staged function.
     FileAndFunction(fn(&FileIndex) -> bool, fn(&FileContext), fn(&FunctionContext)),
     /// The engine itself reports the findings: syntax errors, unused suppressions.

@@ -68,6 +68,7 @@ pub fn file_diagnostics(db: &dyn Db, document: Document) -> Vec<Diagnostic> {
             Check::File(applies, check) | Check::FileAndFunction(applies, check, _) if applies(index) => {
                 Some(check)
             }
+            Check::FileInProject(applies, check) if applies(db, document) => Some(check),
             _ => None,
         })
         .collect();

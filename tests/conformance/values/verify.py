@@ -13,9 +13,11 @@ from ways import WAYS
 
 
 def blamed(error, file):
-    """Returns the lines of a file that an exception names. TensorFlow lists the user's lines in the message."""
+    """Returns the lines that an exception names. TensorFlow lists the user's lines in the message. If a function has the
+    same code as one of an earlier program, it names the file of that program; the lines are the same."""
     lines = {frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file}
-    return lines | {int(line) for line in re.findall(re.escape(file) + r'", line (\d+)', str(error))}
+    folder = re.escape(str(Path(file).parent))
+    return lines | {int(line) for line in re.findall(folder + r'/\w+\.py", line (\d+)', str(error))}
 
 
 def main():

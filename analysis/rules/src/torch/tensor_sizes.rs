@@ -14,7 +14,8 @@ use super::repeated_changes::{self, Owner};
 use super::script_none::SCRIPT_NONE;
 use super::trace_constant::TRACE_CONSTANT;
 use ag_db::diagnostic::Severity;
-use ag_index::index::FileIndex;
+use ag_db::{Db, Document};
+use ag_index::index::{FileIndex, file_index};
 use ruff_python_ast::name::Name;
 
 declare_rule! {
@@ -70,20 +71,23 @@ declare_rule! {
         summary: "an operation does not accept the sizes or dtypes of its inputs",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
-        check: File(is_of_interest, check),
+        check: FileInProject(is_of_interest, check),
     }
 }
 
-/// In a small project, the program may be in another file.
-fn is_of_interest(index: &FileIndex) -> bool {
-    index.imports.uses("torch")
+/// The program may be in another file of the project.
+fn is_of_interest(db: &dyn Db, document: Document) -> bool {
+    file_index(db, document).imports.uses("torch") && !evaluation::programs(db, document).is_empty()
 }
 
 /// Returns whether a file compiles, exports or traces functions.
 pub(super) fn is_program(index: &FileIndex) -> bool {
     let is_called = |name: &&str| index.calls.contains_key(*name);
+    // `re.compile` is no reason.
+    let compiles = is_called(&"compile") && !index.imports.uses("re");
     index.imports.uses("torch")
-        && (["compile", "export", "script", "trace"].iter().any(is_called)
+        && (compiles
+            || ["export", "script", "trace"].iter().any(is_called)
             || index.roots.iter().any(|site| site.kind == ag_index::dialect::RootKind::TorchCompile))
 }
 
