@@ -93,9 +93,12 @@ impl AssumedType {
         (!is_empty).then(|| TypeExpression::union(self.alternatives.iter().cloned().chain(any)))
     }
 
-    /// Returns the type for display: `Tensor | None`. Returns `None` if no alternative is known.
+    /// Returns the type for display: `Tensor | None`. Returns `None` if no alternative is known. An assumed Tensor has no
+    /// known dtype, so `Tensor[Any]` would add nothing.
     pub fn shown(&self) -> Option<String> {
-        let shown: Vec<String> = self.alternatives.iter().map(TypeExpression::shown).collect();
+        let is_assumed = self.has_placeholder();
+        let shown = self.alternatives.iter().filter(|it| !(is_assumed && it.is_untyped_tensor()));
+        let shown: Vec<String> = shown.map(TypeExpression::shown).collect();
         (!shown.is_empty()).then(|| shown.join(" | "))
     }
 }

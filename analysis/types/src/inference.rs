@@ -167,7 +167,8 @@ impl<'db> Inference<'db> {
     /// Returns the facts about the parameters, in the order of [`ag_index::index::Signature`].
     fn parameters(&self, def: &ast::StmtFunctionDef) -> IndexVec<ParameterIndex, Fact> {
         let parameters = &def.parameters;
-        let fact = |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(ty));
+        let fact =
+            |ty: Option<Type<'db>>| ty.map_or_else(Fact::unknown, |ty| self.fact(self.as_argument(ty)));
         let plain = |list: &[ast::ParameterWithDefault]| {
             list.iter().map(|parameter| fact(parameter.inferred_type(&self.model))).collect::<Vec<_>>()
         };
@@ -177,6 +178,17 @@ impl<'db> Inference<'db> {
         facts.extend(plain(&parameters.kwonlyargs));
         facts.extend(parameters.kwarg.iter().map(|_| Fact::unknown()));
         IndexVec::from_raw(facts)
+    }
+
+    /// Returns the type of a parameter without the Tensors to which the body binds it: `x = tf.reduce_sum(x)` adds a
+    /// Tensor to the declaration of an argument whose type is unknown.
+    fn as_argument(&self, declared: Type<'db>) -> Type<'db> {
+        let Type::Union(union) = declared else { return declared };
+        let mut others = union.elements(self.db).iter().filter(|ty| !self.fact(**ty).is_tensor());
+        match (others.next(), others.next()) {
+            (Some(argument), None) if self.placeholder(*argument).is_some() => *argument,
+            _ => declared,
+        }
     }
 
     fn scope(&self, scope: Code, expressions: &[&Expr], body: &[Stmt]) -> ScopeTypes {

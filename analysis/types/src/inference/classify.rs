@@ -101,7 +101,7 @@ impl<'db> Inference<'db> {
         })
     }
 
-    fn placeholder(&self, ty: Type<'db>) -> Option<Placeholder> {
+    pub(super) fn placeholder(&self, ty: Type<'db>) -> Option<Placeholder> {
         match ty {
             Type::NominalInstance(instance) => {
                 Placeholder::of_class(instance.class_name(self.db, &self.env).as_str())
