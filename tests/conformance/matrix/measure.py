@@ -12,13 +12,14 @@ import argparse
 import collections
 import concurrent.futures
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import cells
+from checker import findings
 from program import chosen, is_held_out, render
 
 
@@ -41,16 +42,6 @@ def write(folder, files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-
-def findings(binary, folder):
-    """Returns the errors and warnings in a folder as `{(file, line): code}`."""
-    command = [binary, "check", "--isolated", "--output-format", "json", "."]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if result.returncode not in (0, 1):
-        sys.exit(f"{binary} ended with {result.returncode} in {folder}: {result.stderr[-300:]}")
-    return {(str(Path(finding["filename"]).resolve().relative_to(folder)), finding["location"]["row"]): finding["code"]
-            for finding in json.loads(result.stdout) if finding["severity"] in ("error", "warning")}
 
 
 def measure(binary, folder, faulty, marked, repaired):
