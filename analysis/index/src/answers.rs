@@ -115,7 +115,7 @@ pub struct Construction {
     pub document: Document,
     pub class: ClassIndex,
     pub arguments: Vec<(ArgumentSlot, AssumedType)>,
-    /// Whether other fields may have values of other types: the constructor's defaults, or those of `**changes`.
+    /// Whether `*args` or `**kwargs` may set fields that are not in `arguments`.
     pub open: bool,
     /// Whether it copies an object, whose other fields keep their values.
     pub copies: bool,

@@ -254,15 +254,18 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
 
 /// Returns whether no enclosing function is staged. If so, the captured variables are created before tracing.
 pub(super) fn is_outside_staged_code<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> bool {
-    let mut around = function.path(db).qualname.as_str();
-    while let Some((rest, _)) = around.rsplit_once('.') {
-        let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
-        if queries::stage(db, FunctionId::new(db, function.document(db), path)).is_some() {
-            return false;
-        }
-        around = rest;
-    }
-    true
+    functions_around(db, function).all(|around| queries::stage(db, around).is_none())
+}
+
+/// Returns the functions around a function, from the inside out. Classes around it are among them, without a tree.
+fn functions_around<'db>(
+    db: &'db dyn Db,
+    function: FunctionId<'db>,
+) -> impl Iterator<Item = FunctionId<'db>> {
+    let outer = |qualname: &&'db str| qualname.rsplit_once('.').map(|(outer, _)| outer);
+    std::iter::successors(Some(function.path(db).qualname.as_str()), outer).skip(1).map(move |qualname| {
+        FunctionId::new(db, function.document(db), FunctionPath { qualname: qualname.into(), occurrence: 0 })
+    })
 }
 
 /// Returns whether a name is a variable of an enclosing function that is staged, so that its value is computed while that
@@ -280,18 +283,15 @@ pub(super) fn is_captured_in_trace(ctx: &FunctionContext, expression: &Expr) -> 
     if definitions.is_empty() || definitions.iter().any(|definition| definition.kind != DefKind::Outer) {
         return false;
     }
-    let mut around = ctx.path.qualname.as_str();
-    while let Some((rest, _)) = around.rsplit_once('.') {
-        around = rest;
-        let path = FunctionPath { qualname: rest.into(), occurrence: 0 };
-        let function = FunctionId::new(ctx.db, ctx.document, path);
-        let Some(tree) = function_ast(ctx.db, function).as_ref() else { continue };
-        let is_parameter = tree.def().parameters.iter().any(|parameter| parameter.name().id == name.id);
-        if is_parameter || Names::of_body(&tree.def().body).bound.contains(name.id.as_str()) {
-            return queries::stage(ctx.db, function).is_some();
-        }
-    }
-    false
+    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+    let owner = functions_around(ctx.db, function).find(|around| {
+        function_ast(ctx.db, *around).as_ref().is_some_and(|tree| {
+            let mut parameters = tree.def().parameters.iter();
+            parameters.any(|parameter| parameter.name().id == name.id)
+                || Names::of_body(&tree.def().body).bound.contains(name.id.as_str())
+        })
+    });
+    owner.is_some_and(|owner| queries::stage(ctx.db, owner).is_some())
 }
 
 /// Returns whether a parameter is listed in `static_argnums` or `static_argnames`.

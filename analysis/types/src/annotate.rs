@@ -116,9 +116,11 @@ pub(crate) fn annotated_source(
         }
     }
     let has_class = |class| !matches!(queried, Queried::Slice(slice) if !slice.has_class(class));
-    writer.fields(index, assumptions, &has_class);
+    if let Some(module) = assumptions.get(&Code::Module) {
+        writer.fields(index, module, &has_class);
+        writer.missing_methods(index, module, &has_class);
+    }
     writer.buffers(index, &has_class);
-    writer.missing_methods(index, assumptions, &has_class);
     writer.replace_methods(index, &has_class);
     writer.probes(index, methods);
     for lambda in &index.lambdas {
@@ -249,13 +251,7 @@ impl Writer<'_> {
     }
 
     /// Replaces annotations of fields that are imprecise or do not hold.
-    fn fields(
-        &mut self,
-        index: &FileIndex,
-        assumptions: &BTreeMap<Code, Assumption>,
-        has_class: &dyn Fn(ClassIndex) -> bool,
-    ) {
-        let Some(module) = assumptions.get(&Code::Module) else { return };
+    fn fields(&mut self, index: &FileIndex, module: &Assumption, has_class: &dyn Fn(ClassIndex) -> bool) {
         for (class, position, assumed) in module.fields.iter().filter(|(class, ..)| has_class(*class)) {
             let fields = index.fields.iter().find(|(known, _)| known == class).map(|(_, fields)| fields);
             let Some(field) = fields.and_then(|fields| fields.get(*position)) else { continue };
@@ -276,10 +272,9 @@ impl Writer<'_> {
     fn missing_methods(
         &mut self,
         index: &FileIndex,
-        assumptions: &BTreeMap<Code, Assumption>,
+        module: &Assumption,
         has_class: &dyn Fn(ClassIndex) -> bool,
     ) {
-        let Some(module) = assumptions.get(&Code::Module) else { return };
         for (position, name, result) in &module.missing_methods {
             let Some(class) = index.definitions.classes.get(*position) else { continue };
             let indentation = &class.indentation;

@@ -7,6 +7,7 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::aliases::DecoratorAliases;
+use crate::definitions::ClassEntry;
 use crate::expected::expects_exception;
 use crate::ids::{Code, FunctionIndex, RootIndex};
 use crate::index::keras_version::{self, Version};
@@ -444,16 +445,17 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                     let resolved = self.index.imports.resolve(base);
                     self.index.derives_from_keras |= resolved.is_some_and(|name| is_keras_class(&name));
                 }
-                let fields = fields::of(class, &self.type_variables);
-                if !fields.is_empty() {
-                    let mut classes = self.index.definitions.classes.iter_enumerated();
-                    let own = classes.find(|(_, entry)| entry.name_range == class.name.range);
-                    self.index.fields.extend(own.map(|(own, _)| (own, fields)));
-                }
-                if replaceable::has_replace(&self.index.imports, class) {
-                    let mut classes = self.index.definitions.classes.iter_enumerated();
-                    let own = classes.find(|(_, entry)| entry.name_range == class.name.range);
-                    self.index.replaceable.extend(own.map(|(own, _)| own));
+                let is_own = |entry: &ClassEntry| entry.name_range == class.name.range;
+                let own = self.index.definitions.classes.iter_enumerated().find(|(_, entry)| is_own(entry));
+                let own = own.map(|(own, _)| own);
+                if let Some(own) = own {
+                    let fields = fields::of(class, &self.type_variables);
+                    if !fields.is_empty() {
+                        self.index.fields.push((own, fields));
+                    }
+                    if replaceable::has_replace(&self.index.imports, class) {
+                        self.index.replaceable.push(own);
+                    }
                 }
                 source_order::walk_stmt(self, statement);
             }

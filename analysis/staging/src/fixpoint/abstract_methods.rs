@@ -44,7 +44,7 @@ impl Fixpoint {
     }
 
     /// Returns the result of a method that a class defines without a result, or not at all: the results of the methods
-    /// by which derived classes override it. Returns `None` if the class defines a result, or if one is unknown.
+    /// by which derived classes override it. Returns `None` if one is unknown.
     pub(super) fn overriding_result(&self, db: &dyn Db, class: ClassId, name: &Name) -> Option<AssumedType> {
         let mut result = AssumedType::default();
         for (_, method) in self.implementing(db, class, name) {

@@ -23,6 +23,7 @@ mod iteration;
 mod library;
 mod modules;
 mod names;
+mod report;
 mod sizes;
 mod statements;
 mod subscripts;
@@ -44,8 +45,9 @@ use ag_index::index::tree_of;
 use ag_staging::queries;
 use modules::Module;
 pub(super) use modules::programs;
+pub(super) use report::report;
 use traced::{Calls, Reads};
-pub(super) use traced::{Found, Kind, Mode};
+use traced::{Found, Kind, Mode};
 use values::{Function, Object, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
@@ -98,7 +100,7 @@ pub(super) struct Frame<'a> {
 /// Returns what torch rejects in the compiled or exported code that the program of a file reaches, in this file and in
 /// the files that it imports.
 #[salsa::tracked(returns(ref))]
-pub(super) fn found(db: &dyn Db, document: Document) -> Vec<Found> {
+fn found(db: &dyn Db, document: Document) -> Vec<Found> {
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
         let (imports, sources) = (queries::imports(db, document), Sources::default());

@@ -5,12 +5,12 @@
 use std::rc::Rc;
 
 use ag_db::{Db, Document, Project, text};
-use ag_index::index::file_index;
+use ag_index::dialect::RootKind;
+use ag_index::index::{FileIndex, file_index};
 use ag_index::reexports;
 use ruff_python_ast as ast;
 
 use super::super::super::FileContext;
-use super::super::tensor_sizes::is_program;
 use super::values::{Scope, Value, Variables};
 use super::{Evaluated, Evaluation, Frame};
 
@@ -62,6 +62,17 @@ fn imported(db: &dyn Db, document: Document) -> Vec<Document> {
     }
     found.remove(0);
     found
+}
+
+/// Returns whether a file compiles, exports or traces functions.
+fn is_program(index: &FileIndex) -> bool {
+    let is_called = |name: &&str| index.calls.contains_key(*name);
+    // `re.compile` is no reason.
+    let compiles = is_called(&"compile") && !index.imports.uses("re");
+    index.imports.uses("torch")
+        && (compiles
+            || ["export", "script", "trace"].iter().any(is_called)
+            || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile))
 }
 
 impl<'c, 'a> Evaluation<'c, 'a> {

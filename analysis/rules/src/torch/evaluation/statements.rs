@@ -131,6 +131,21 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(Flow::Next)
     }
 
+    /// Runs the body of a loop once. Returns how the loop ends; `None` if it goes on.
+    fn iteration(
+        &mut self,
+        statement: &'a Stmt,
+        body: &'a [Stmt],
+        frame: &Frame<'a>,
+    ) -> Evaluated<Option<Flow<'a>>> {
+        Ok(match self.block(body, frame)? {
+            Flow::Next | Flow::Continue => None,
+            Flow::Break => Some(Flow::Next),
+            Flow::Jump => Some(self.skip_loop(statement, frame)),
+            flow => Some(flow),
+        })
+    }
+
     fn loop_over(
         &mut self,
         statement: &'a Stmt,
@@ -141,11 +156,8 @@ impl<'a> Evaluation<'_, 'a> {
         let Some(elements) = elements else { return Ok(self.skip_loop(statement, frame)) };
         for element in elements {
             self.assign(&node.target, element, frame)?;
-            match self.block(&node.body, frame)? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => return Ok(Flow::Next),
-                Flow::Jump => return Ok(self.skip_loop(statement, frame)),
-                flow => return Ok(flow),
+            if let Some(end) = self.iteration(statement, &node.body, frame)? {
+                return Ok(end);
             }
         }
         self.block(&node.orelse, frame)
@@ -164,11 +176,8 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(false) => return self.block(&node.orelse, frame),
                 None => break,
             }
-            match self.block(&node.body, frame)? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => return Ok(Flow::Next),
-                Flow::Jump => return Ok(self.skip_loop(statement, frame)),
-                flow => return Ok(flow),
+            if let Some(end) = self.iteration(statement, &node.body, frame)? {
+                return Ok(end);
             }
         }
         Ok(self.skip_loop(statement, frame))

@@ -1,0 +1,71 @@
+//! Reports what the evaluation finds, each finding under the rule to which it belongs.
+
+use ruff_python_ast::name::Name;
+
+use super::super::super::FileContext;
+use super::super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
+use super::super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
+use super::super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::super::export_branch::TORCH_EXPORT_BRANCH;
+use super::super::recompile::TORCH_RECOMPILE;
+use super::super::recompiled_call::TORCH_RECOMPILED_CALL;
+use super::super::repeated_changes::{self, Owner};
+use super::super::script_none::SCRIPT_NONE;
+use super::super::tensor_sizes::TORCH_SIZES;
+use super::super::trace_constant::TRACE_CONSTANT;
+use super::{Found, Kind, Mode, found, programs};
+use ag_db::diagnostic::Severity;
+
+/// Reports the findings in a file, from all programs that run code of it.
+pub(in super::super) fn report(ctx: &FileContext) {
+    const BRANCH: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
+    let all = programs(ctx.db, ctx.document).iter().flat_map(|program| found(ctx.db, *program));
+    for Found { range, kind, message, .. } in all.filter(|found| found.document == ctx.document) {
+        let (range, kind) = (*range, *kind);
+        // The rule about functions reports the attribute where the function reads it.
+        let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
+        if kind == Kind::Attribute
+            && repeated_changes::find(ctx.db, ctx.document, &Owner::Object, &name).is_some()
+        {
+            continue;
+        }
+        let (rule, severity, help) = match kind {
+            Kind::Sizes => (
+                &TORCH_SIZES,
+                Severity::Error,
+                "change the sizes of the modules or inputs so that they agree",
+            ),
+            Kind::Decision(Mode::Compile { full_graph, .. }) => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_BRANCH, severity, BRANCH)
+            }
+            Kind::Decision(Mode::Export) => (&TORCH_EXPORT_BRANCH, Severity::Error, BRANCH),
+            Kind::Decision(Mode::Trace | Mode::Script) => (&TRACE_CONSTANT, Severity::Warning, BRANCH),
+            Kind::Conversion => (
+                &TORCH_GRAPH_BREAK_ITEM,
+                Severity::Warning,
+                "keep the Tensor; operators and indexing accept Tensors",
+            ),
+            Kind::Call { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_BUILTIN, severity, "call it outside the compiled function")
+            }
+            Kind::None => (
+                &SCRIPT_NONE,
+                Severity::Error,
+                "test it first: `if self.scale is not None:`, or use a default",
+            ),
+            Kind::Argument => (
+                &TORCH_RECOMPILED_CALL,
+                Severity::Warning,
+                "pass a Tensor, or use the value outside the compiled function",
+            ),
+            Kind::Attribute => (
+                &TORCH_RECOMPILE,
+                Severity::Warning,
+                "store the number in a buffer (`register_buffer`), or pass it as an argument",
+            ),
+        };
+        ctx.report(rule, range, message).severity(severity).help(help).emit();
+    }
+}
