@@ -250,6 +250,13 @@ impl Fact {
         Self { unknown: true, shown: Name::new_static("Unknown"), ..Self::default() }
     }
 
+    /// Returns the fact about a Tensor of a library.
+    pub fn of_tensor(library: Library) -> Self {
+        let shown = Name::new_static(if library == Library::Jax { "Array" } else { "Tensor" });
+        let tensor = Alternative::Tensor { kind: TensorKind::Tensor, dtype: None, library };
+        Self { alternatives: vec![tensor], shown, ..Self::default() }
+    }
+
     /// Returns the binding time of a *test* of this value. A test of a Dataset is Python.
     pub fn binding(&self) -> Binding {
         self.binding_where(|kind| kind.is_tensor())

@@ -11,6 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
+use super::evaluation::{self, Traced};
 use super::program::Program;
 use super::sources::Sources;
 use super::{Rule, classes};
@@ -21,7 +22,7 @@ use ag_flow::{BlockVariables, Def, DefKind, Flow};
 use ag_index::assumptions::{Parameter, Source, Stage};
 use ag_index::definitions::ClassEntry;
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::facts::{Binding, Fact};
+use ag_index::facts::{Binding, Fact, Library};
 use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
 use ag_staging::{decisions, queries};
@@ -35,6 +36,9 @@ use ag_syntax::imports::Imports;
 use ag_syntax::statements;
 
 static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
+static TRACER: LazyLock<Fact> = LazyLock::new(|| Fact::of_tensor(Library::Jax));
+static SYMBOLIC: LazyLock<Fact> = LazyLock::new(|| Fact::of_tensor(Library::Tensorflow));
+static NOTHING: LazyLock<Traced> = LazyLock::new(Traced::default);
 
 /// A staged function: a root, or a function that is reached from one.
 pub struct FunctionContext<'a> {
@@ -51,6 +55,8 @@ pub struct FunctionContext<'a> {
     pub facts: &'a Facts,
     /// The inferred types, without the transfer functions of staging.
     pub types: &'a ScopeTypes,
+    /// The expressions that are traced arrays, whatever their types are (`evaluation/observed.rs`).
+    traced: &'a Traced,
     pub imports: &'a Imports,
     pub diagnostics: RefCell<Vec<Diagnostic>>,
 }
@@ -60,13 +66,18 @@ impl<'a> FunctionContext<'a> {
     pub fn of(db: &'a dyn Db, function: FunctionId<'a>) -> Option<Self> {
         let document = function.document(db);
         let ast = function_ast(db, function).as_ref()?;
+        let stage = queries::stage(db, function).as_ref()?;
         Some(Self {
             db,
             document,
             path: function.path(db).clone(),
             ast,
             flow: queries::flow(db, function).as_ref()?,
-            stage: queries::stage(db, function).as_ref()?,
+            stage,
+            traced: match stage.dialect {
+                Dialect::Jax | Dialect::Tensorflow => evaluation::traced_in(db, function),
+                _ => &NOTHING,
+            },
             constructs: queries::constructs(db, function),
             nodes: decisions::nodes(ast.def()).into_iter().map(|(node, _)| node).collect(),
             facts: queries::facts(db, function),
@@ -137,7 +148,32 @@ impl<'a> FunctionContext<'a> {
 
     /// Returns the fact about an expression of this function. The expression must not be in a nested `def`.
     pub fn fact(&self, expression: &Expr) -> &'a Fact {
-        expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN)
+        let fact = expressions::id(expression).and_then(|id| self.facts.get(id)).unwrap_or(&UNKNOWN);
+        if !fact.is_tensor() && self.is_traced_value(expression) {
+            return if self.dialect() == Dialect::Jax { &TRACER } else { &SYMBOLIC };
+        }
+        fact
+    }
+
+    /// Returns whether an expression is a traced array wherever the evaluation of the program reaches it.
+    pub(crate) fn is_traced_value(&self, expression: &Expr) -> bool {
+        self.traced.contains_key(&expression.range())
+    }
+
+    /// Returns whether an expression is a traced array, and staged code certainly reaches it.
+    pub(crate) fn is_certainly_traced(&self, expression: &Expr) -> bool {
+        self.traced.get(&expression.range()).is_some_and(|is_reached| *is_reached)
+    }
+
+    /// Returns whether an expression is a traced array, although its type does not say so.
+    pub(crate) fn is_only_evaluated(&self, expression: &Expr) -> bool {
+        if let Expr::UnaryOp(operation) = expression
+            && operation.op == ast::UnaryOp::Not
+        {
+            return self.is_only_evaluated(&operation.operand);
+        }
+        let fact = expressions::id(expression).and_then(|id| self.facts.get(id));
+        self.is_traced_value(expression) && !fact.is_some_and(Fact::is_tensor)
     }
 
     /// Returns the fact about an expression without the transfer functions: `count += 1` is an `int` even in a staged

@@ -105,6 +105,12 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
         })
 }
 
+/// Returns whether the value that decides about a finding is a traced array in the evaluation of the program, from a root
+/// to the finding.
+pub(super) fn is_established(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    decisive(ctx, diagnostic).is_some_and(|value| ctx.is_certainly_traced(value))
+}
+
 /// Returns whether the value is an argument that `partial` binds, or a part of it. JAX does not trace such a value, so
 /// it has a truth value and can be converted. The results of operations on it are traced:
 ///

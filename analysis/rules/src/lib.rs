@@ -16,6 +16,7 @@ mod declared;
 mod defaults;
 mod effects;
 mod engine;
+mod evaluation;
 mod evidence;
 pub mod findings;
 mod generators;

@@ -31,10 +31,13 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
     // Findings at the calls of the function are in other functions. Their severity is not changed.
     let is_own = |diagnostic: &Diagnostic| matches!(&diagnostic.span.anchor, Anchor::Function(path) if *path == context.path);
     for diagnostic in diagnostics.iter_mut().filter(|it| it.severity != Severity::Info && is_own(it)) {
-        if stage.uncertain
-            || !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
-            || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
-            || evidence::rests_on_assumptions(&context, diagnostic)
+        let rests_on_assumptions = || {
+            stage.uncertain
+                || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
+                || evidence::rests_on_assumptions(&context, diagnostic)
+        };
+        if !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
+            || !evidence::is_established(&context, diagnostic) && rests_on_assumptions()
         {
             diagnostic.severity = Severity::Info;
         } else {

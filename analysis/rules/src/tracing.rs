@@ -11,7 +11,7 @@ use ag_db::diagnostic::Severity;
 use ag_flow::DefKind;
 use ag_flow::cfg::{BlockKind, StatementKind};
 use ag_index::assumptions::{Parameter, Source};
-use ag_index::dialect::RootKind;
+use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, TensorKind};
 use ag_index::index::{FunctionId, function_ast};
 use ag_staging::construct::{Construct, ConstructKind, ConstructNode};
@@ -57,13 +57,21 @@ pub(super) struct Decision<'a> {
 pub(super) fn decisions<'a>(ctx: &FunctionContext<'a>) -> Vec<Decision<'a>> {
     let mut decisions: Vec<Decision> = Vec::new();
     for (construct, node) in ctx.decisions() {
-        let traced = matches!(construct.binding, Binding::Staged | Binding::Mixed);
+        let test = ctx.expression_at(construct.test_range);
+        // The type of the test may hide that it is traced.
+        let evaluated =
+            test.filter(|_| ctx.dialect() == Dialect::Jax).map(|test| match ctx.is_traced_value(test) {
+                true => Binding::Staged,
+                false => ctx.binding(test),
+            });
+        let binding = evaluated.filter(|it| *it == Binding::Staged).unwrap_or(construct.binding);
+        let traced = matches!(binding, Binding::Staged | Binding::Mixed);
         let within = decisions.iter().any(|other| other.construct.test_range.contains_range(construct.range));
         if construct.kind == ConstructKind::For || !traced || within {
             continue;
         }
-        if let Some(test) = ctx.expression_at(construct.test_range) {
-            let certainty = match construct.binding {
+        if let Some(test) = test {
+            let certainty = match binding {
                 Binding::Staged => Certainty::Always,
                 _ if has_tensor_operand(ctx, test) => Certainty::UnlessShortCircuited,
                 _ => Certainty::Sometimes,
@@ -125,7 +133,26 @@ fn evaluates_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
         let mut before = operation.values.iter().take_while(|value| ctx.binding(value) == Binding::Python);
         let may_hold = |operand: &Expr| is_mode(operand) || is_within_limit(ctx, operand) || holds(operand);
         operation.op == ast::BoolOp::And && before.all(may_hold)
+            || ctx.dialect() == Dialect::Jax
+                && operation
+                    .values
+                    .iter()
+                    .take_while(|it| !ctx.fact(it).may_be_tensor())
+                    .all(compares_numbers)
     })
+}
+
+/// Returns whether a test compares two numbers, such as a size with a limit. It differs between calls.
+fn compares_numbers(test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let is_number = |side: &Expr| {
+        !matches!(side, Expr::StringLiteral(_) | Expr::NoneLiteral(_) | Expr::BooleanLiteral(_))
+    };
+    compare
+        .ops
+        .iter()
+        .all(|op| matches!(op, ast::CmpOp::Lt | ast::CmpOp::LtE | ast::CmpOp::Gt | ast::CmpOp::GtE))
+        && compare.comparators.iter().all(is_number)
 }
 
 /// Returns whether a test compares a counter that starts at a literal with a limit: `step < self.limit` after

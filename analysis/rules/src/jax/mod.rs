@@ -176,13 +176,14 @@ fn value_severity(ctx: &FunctionContext, expression: &Expr) -> Severity {
         && !is_operation(expression)
         && !tracing::is_captured_in_trace(ctx, expression);
     let concrete = concrete || may_be_concrete(ctx, expression, MAX_STEPS);
+    let concrete = concrete && !ctx.is_certainly_traced(expression);
     let certain = !concrete && !handles_tracers(ctx, expression.range());
     let severity = if certain { Severity::Error } else { Severity::Info };
     // `vmap` traces only values that depend on a mapped argument. In the mapped function itself, most do.
     let max_severity = match tracing_mode(ctx) {
         RootKind::JaxVmap if ctx.root().is_none() && !mapped::is_mapped(ctx, expression) => Severity::Info,
         RootKind::JaxVmap | RootKind::Configured => Severity::Warning,
-        _ if ctx.fact(expression).unknown => Severity::Warning,
+        _ if ctx.fact(expression).unknown || ctx.is_only_evaluated(expression) => Severity::Warning,
         _ => Severity::Error,
     };
     severity.min(max_severity)

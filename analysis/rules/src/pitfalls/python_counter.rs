@@ -205,6 +205,8 @@ fn is_used(ctx: &FunctionContext, target: &Expr) -> bool {
     let computes = |def: &ast::StmtFunctionDef| {
         expressions::of_function(def).into_iter().any(|expression| match expression {
             Expr::Compare(_) | Expr::BinOp(_) => any_over_expr(expression, &is_read),
+            // `self.rows[self.position]`
+            Expr::Subscript(item) => any_over_expr(&item.slice, &is_read),
             _ => false,
         })
     };
@@ -299,7 +301,10 @@ fn is_update(target: &Expr, value: &Expr) -> bool {
     let is_same = |expression: &Expr| name.is_some() && QName::from_expr(expression) == name;
     match value {
         Expr::UnaryOp(operation) => is_same(&operation.operand),
-        Expr::BinOp(operation) => is_same(&operation.left) || is_same(&operation.right),
+        // `self.position = (self.position + 1) % self.size`
+        Expr::BinOp(operation) => {
+            [&*operation.left, &*operation.right].into_iter().any(|it| is_same(it) || is_update(target, it))
+        }
         _ => false,
     }
 }

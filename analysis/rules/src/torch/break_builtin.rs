@@ -321,7 +321,7 @@ const BUILTINS: [&str; 16] = [
 const LEVELS: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
 
 /// Returns whether the compiler cannot trace calls of a function of a library, whatever its arguments are.
-pub(super) fn is_skipped(name: &str) -> bool {
+pub(crate) fn is_skipped(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(module, function)| {
         SKIPPED
             .iter()
@@ -331,12 +331,12 @@ pub(super) fn is_skipped(name: &str) -> bool {
 }
 
 /// Returns whether the compiler cannot trace calls of a builtin function.
-pub(super) fn is_skipped_builtin(name: &str) -> bool {
+pub(crate) fn is_skipped_builtin(name: &str) -> bool {
     BUILTINS.contains(&name)
 }
 
 /// Returns whether a method writes to a logger.
-pub(super) fn is_level(method: &str) -> bool {
+pub(crate) fn is_level(method: &str) -> bool {
     LEVELS.contains(&method)
 }
 

@@ -7,7 +7,7 @@ pub(super) mod break_item;
 pub(super) mod break_object;
 pub(super) mod break_shape;
 pub(super) mod break_tensor;
-mod evaluation;
+mod evaluated;
 pub(super) mod export_branch;
 pub(super) mod export_call;
 pub(super) mod export_host;

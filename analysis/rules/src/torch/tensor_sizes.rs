@@ -2,7 +2,8 @@
 //! It also finds places where other rules apply, and reports these under their codes.
 
 use super::super::declare::declare_rule;
-use super::evaluation;
+use super::evaluated;
+use crate::evaluation;
 use ag_db::{Db, Document};
 use ag_index::index::file_index;
 
@@ -59,7 +60,7 @@ declare_rule! {
         summary: "an operation does not accept the sizes or dtypes of its inputs",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
-        check: FileInProject(is_of_interest, evaluation::report),
+        check: FileInProject(is_of_interest, evaluated::report),
     }
 }
 

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::calls::Arguments;
 use super::dtypes::Dtype;
 use super::values::{Shape, Size, Value};
-use super::{Evaluated, Evaluation, Frame, sizes};
+use super::{Evaluated, Evaluation, Frame, Framework, sizes};
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
@@ -14,6 +14,19 @@ impl<'a> Evaluation<'_, 'a> {
         if let Value::Tensor(Some(shape), dtype) = &value {
             return Ok(self.index(shape, &item.slice, frame)?.with_dtype(*dtype));
         }
+        if self.framework == Framework::Arrays
+            && let Some(part) = value.part()
+        {
+            self.value(&item.slice, frame)?;
+            return Ok(match (&value, &*item.slice) {
+                (Value::Many(_), Expr::Slice(_)) => value,
+                _ => part,
+            });
+        }
+        let value = match &value {
+            Value::Namespace(_) => self.elements(&value)?.map_or(Value::Unknown, Value::tuple),
+            _ => value,
+        };
         if let Expr::Slice(slice) = &*item.slice {
             if matches!(value, Value::List(_) | Value::Tuple(_)) {
                 for bound in [&slice.lower, &slice.upper].into_iter().flatten() {
@@ -48,6 +61,10 @@ impl<'a> Evaluation<'_, 'a> {
                 let items = items.borrow();
                 let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
                 found.map_or(Value::Unknown, |(_, value)| value.clone())
+            }
+            (Value::Dict(_), Value::Int(key)) => value.entry(&key.to_string()),
+            (Value::List(_) | Value::Tuple(_), Value::Unknown) if self.explores() => {
+                value.elements().and_then(|it| Value::common(&it)).unwrap_or(Value::Unknown)
             }
             (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
                 let elements = value.elements().unwrap_or_default();

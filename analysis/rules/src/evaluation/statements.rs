@@ -5,10 +5,10 @@ use ag_syntax::expressions;
 use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
 use ruff_text_size::Ranged;
 
-use super::super::super::names::bound_names;
 use super::calls::Arguments;
 use super::values::{Function, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
+use crate::names::bound_names;
 use std::rc::Rc;
 
 pub(super) enum Flow<'a> {
@@ -87,6 +87,21 @@ impl<'a> Evaluation<'_, 'a> {
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
             Stmt::Raise(_) => return Ok(Flow::Leave),
+            Stmt::Nonlocal(node) if self.explores() => {
+                frame.scope.nonlocals.borrow_mut().extend(node.names.iter().map(|name| name.as_str()));
+            }
+            Stmt::Try(node) if self.explores() => {
+                // An exception ends the body somewhere.
+                let flow = self.explore(statement, &[&node.body, &[]], frame)?;
+                return match flow {
+                    Flow::Next => self.block(&node.finalbody, frame),
+                    flow => Ok(flow),
+                };
+            }
+            Stmt::Assert(node) if self.explores() => {
+                let value = self.value(&node.test, frame)?;
+                self.decide(&node.test, &value, ConstructKind::Assert);
+            }
             // In a nested function, the functions around it may have variables with these names.
             Stmt::Global(ast::StmtGlobal { names, .. })
                 if frame.scope.parent.as_ref().is_some_and(|parent| Rc::ptr_eq(parent, &self.module)) =>
@@ -98,9 +113,44 @@ impl<'a> Evaluation<'_, 'a> {
                 return Ok(Flow::Leave);
             }
             Stmt::Pass(_) | Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Assert(_) => {}
-            _ => return Ok(self.skip(std::slice::from_ref(statement), frame)),
+            _ => return Ok(self.skip_further(statement, frame)),
         }
         Ok(Flow::Next)
+    }
+
+    /// Evaluates the body of a `with` statement whose context manager is not of the project.
+    fn with_library(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtWith,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        // In these, arrays have values, or exceptions are expected.
+        const OTHER: [&str; 5] = [
+            "pytest.",
+            "contextlib.suppress",
+            "jax.ensure_compile_time_eval",
+            "jax.disable_jit",
+            "unittest.",
+        ];
+        let mut handles = false;
+        for item in &node.items {
+            let call = item.context_expr.as_call_expr();
+            let name = call.and_then(|call| self.ctx.resolve(&call.func)).unwrap_or_default();
+            if OTHER.iter().any(|other| name.starts_with(other)) {
+                return Ok(self.skip_further(statement, frame));
+            }
+            handles |= !super::arrays::PACKAGES.iter().any(|package| name.starts_with(package));
+            self.value(&item.context_expr, frame)?;
+            if let Some(target) = &item.optional_vars {
+                self.assign(target, Value::Unknown, frame)?;
+            }
+        }
+        if handles {
+            self.explore(statement, &[&node.body, &[]], frame)
+        } else {
+            self.block(&node.body, frame)
+        }
     }
 
     fn conditional(
@@ -111,7 +161,7 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Flow<'a>> {
         let first = (Some(&*node.test), node.body.as_slice());
         let clauses = node.elif_else_clauses.iter().map(|it| (it.test.as_ref(), it.body.as_slice()));
-        for (test, body) in std::iter::once(first).chain(clauses) {
+        for (index, (test, body)) in std::iter::once(first).chain(clauses).enumerate() {
             let Some(test) = test else { return self.block(body, frame) };
             let value = self.value(test, frame)?;
             let only_raises = matches!(body, [Stmt::Raise(_)]) && node.elif_else_clauses.is_empty();
@@ -125,6 +175,15 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(false) => {}
                 // `if x.shape[1] > limit: raise ValueError`: the program does not raise if it runs on.
                 None if only_raises => {}
+                None if self.explores() => {
+                    let clauses = &node.elif_else_clauses;
+                    let mut branches: Vec<&[Stmt]> = vec![body];
+                    branches.extend(clauses.iter().skip(index).map(|it| it.body.as_slice()));
+                    if clauses.last().is_none_or(|last| last.test.is_some()) {
+                        branches.push(&[]);
+                    }
+                    return self.explore(statement, &branches, frame);
+                }
                 None => return Ok(self.skip(std::slice::from_ref(statement), frame)),
             }
         }
@@ -138,7 +197,14 @@ impl<'a> Evaluation<'_, 'a> {
         body: &'a [Stmt],
         frame: &Frame<'a>,
     ) -> Evaluated<Option<Flow<'a>>> {
-        Ok(match self.block(body, frame)? {
+        let outer = std::mem::take(&mut self.jumped);
+        let flow = self.block(body, frame)?;
+        if std::mem::replace(&mut self.jumped, outer)
+            && matches!(flow, Flow::Next | Flow::Continue | Flow::Break)
+        {
+            return Ok(Some(self.skip_loop(statement, frame)));
+        }
+        Ok(match flow {
             Flow::Next | Flow::Continue => None,
             Flow::Break => Some(Flow::Next),
             Flow::Jump => Some(self.skip_loop(statement, frame)),
@@ -152,8 +218,15 @@ impl<'a> Evaluation<'_, 'a> {
         node: &'a ast::StmtFor,
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
-        let elements = self.iterated(&node.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
-        let Some(elements) = elements else { return Ok(self.skip_loop(statement, frame)) };
+        let iterable = self.value(&node.iter, frame)?;
+        let elements = self.elements(&iterable)?.filter(|it| it.len() <= MOST_ITERATIONS);
+        let Some(elements) = elements else {
+            if self.explores() && !node.is_async {
+                let element = iterable.element().unwrap_or(Value::Unknown);
+                return self.unknown_loop(statement, Some((&node.target, element)), &node.body, frame);
+            }
+            return Ok(self.skip_loop(statement, frame));
+        };
         for element in elements {
             self.assign(&node.target, element, frame)?;
             if let Some(end) = self.iteration(statement, &node.body, frame)? {
@@ -180,12 +253,18 @@ impl<'a> Evaluation<'_, 'a> {
                 return Ok(end);
             }
         }
+        if self.explores() {
+            return self.unknown_loop(statement, None, &node.body, frame);
+        }
         Ok(self.skip_loop(statement, frame))
     }
 
     /// Forgets what a loop may change. A `break` in it ends only the loop.
     fn skip_loop(&mut self, statement: &'a Stmt, frame: &Frame<'a>) -> Flow<'a> {
-        match self.skip(std::slice::from_ref(statement), frame) {
+        let outer = self.jumped;
+        let flow = self.skip_further(statement, frame);
+        self.jumped = outer;
+        match flow {
             Flow::Jump => Flow::Next,
             flow => flow,
         }
@@ -249,6 +328,9 @@ impl<'a> Evaluation<'_, 'a> {
             if of_torch {
                 self.value(&item.context_expr, frame)?;
             }
+            if self.explores() && !node.is_async && !of_torch {
+                return self.with_library(statement, node, frame);
+            }
             if !of_torch || node.is_async {
                 return Ok(self.skip(std::slice::from_ref(statement), frame));
             }
@@ -286,6 +368,12 @@ impl<'a> Evaluation<'_, 'a> {
                             }
                         }
                     }
+                    Value::Namespace(items) => {
+                        if let Some(items) = items.borrow_mut().as_mut() {
+                            items.retain(|(known, _)| **known != *attribute.attr);
+                            items.push((attribute.attr.as_str().into(), value));
+                        }
+                    }
                     // `x.data = y`
                     Value::Tensor(..) if attribute.attr.as_str() == "data" => return Err(Stop),
                     _ => drop(self.forgotten.insert(attribute.attr.as_str())),
@@ -293,7 +381,10 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Expr::Tuple(_) | Expr::List(_) => {
                 let targets = expressions::sequence(target).unwrap_or_default();
-                let elements = self.elements(&value)?;
+                let elements = match value.element() {
+                    Some(element) if self.explores() => Some(vec![element; targets.len()]),
+                    _ => self.elements(&value)?,
+                };
                 match elements.filter(|elements| {
                     elements.len() == targets.len() && !targets.iter().any(Expr::is_starred_expr)
                 }) {
@@ -319,6 +410,28 @@ impl<'a> Evaluation<'_, 'a> {
                             items.push((key, value));
                         }
                     }
+                    (Value::List(elements), Value::Int(index)) if self.explores() => {
+                        let mut elements = elements.borrow_mut();
+                        let place = elements.as_mut().and_then(|elements| {
+                            let index = super::sizes::index_of(elements.len(), index)?;
+                            elements.get_mut(index)
+                        });
+                        if let Some(place) = place {
+                            *place = value;
+                        }
+                    }
+                    (Value::Dict(items), Value::Int(key)) if self.explores() => {
+                        let key: Rc<str> = key.to_string().into();
+                        if let Some(items) = items.borrow_mut().as_mut() {
+                            items.retain(|(known, _)| *known != key);
+                            items.push((key, value));
+                        }
+                    }
+                    (Value::Table(common) | Value::Many(common), _) => {
+                        let known = common.borrow().clone();
+                        *common.borrow_mut() =
+                            Some(known.map_or(value.clone(), |known| known.joined(&value)));
+                    }
                     _ => container.forget(),
                 }
             }
@@ -333,8 +446,11 @@ impl<'a> Evaluation<'_, 'a> {
         if def.is_async {
             return Ok(Value::Unknown);
         }
-        let function = Function { def, scope: frame.scope.clone(), receiver: None, class: None };
-        self.decorated(Value::Function(Rc::new(function)), &def.decorator_list, frame)
+        let function = Rc::new(Function { def, scope: frame.scope.clone(), receiver: None, class: None });
+        if self.explores() && !Rc::ptr_eq(&frame.scope, &self.module) {
+            self.defined.push(function.clone());
+        }
+        self.decorated(Value::Function(function), &def.decorator_list, frame)
     }
 }
 

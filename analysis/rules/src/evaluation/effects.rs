@@ -5,13 +5,13 @@ use ag_index::index::last_name;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
 use ruff_python_ast::{self as ast, Expr, Stmt};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::super::FileContext;
 use super::builtins::HARMLESS;
 use super::statements::Flow;
 use super::values::Value;
 use super::{Evaluation, Frame};
+use crate::FileContext;
 use crate::effects::MUTATORS;
 
 /// The methods that a call of an object runs.
@@ -35,6 +35,23 @@ impl<'a> Evaluation<'_, 'a> {
             (false, true) => Flow::Jump,
             (false, false) => Flow::Next,
         }
+    }
+
+    /// Returns the containers that a loop changes, as ones of unknown length.
+    pub(super) fn changed_containers(
+        &self,
+        statement: &'a Stmt,
+        variables: &FxHashMap<&'a str, Value<'a>>,
+    ) -> Vec<(&'a str, Value<'a>)> {
+        let mut effects = Effects::of(self.ctx);
+        effects.visit_stmt(statement);
+        let changed: FxHashSet<&str> = effects.changed.into_iter().collect();
+        let bound: FxHashSet<&str> = effects.bound.into_iter().collect();
+        let containers = changed.difference(&bound).filter_map(|name| {
+            let value = variables.get(name)?.of_unknown_length()?;
+            Some((*name, value))
+        });
+        containers.collect()
     }
 
     /// Forgets what the functions and methods of the file with these names may change, and what the functions may change
@@ -99,7 +116,9 @@ impl<'c, 'a> Effects<'c, 'a> {
     /// Returns whether a call is of a function of torch that does not change its arguments.
     fn is_pure(&self, call: &ast::ExprCall) -> bool {
         self.ctx.resolve(&call.func).is_some_and(|name| {
-            let is_pure = name.starts_with("torch.") && !name.ends_with('_') && !name.contains(".init.");
+            let is_array = super::arrays::PACKAGES.iter().any(|package| name.starts_with(package));
+            let is_pure =
+                is_array || name.starts_with("torch.") && !name.ends_with('_') && !name.contains(".init.");
             is_pure && call.arguments.find_keyword("out").is_none()
         })
     }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::calls::Arguments;
 use super::dtypes::Dtype;
 use super::values::{Function, Layer, Object, Partial, Size, Value};
-use super::{Evaluated, Evaluation, Frame};
+use super::{Evaluated, Evaluation, Frame, Framework};
 
 /// A class and its bases, in the order in which attributes are looked up.
 pub(super) struct Hierarchy<'a> {
@@ -23,6 +23,8 @@ pub(super) struct Hierarchy<'a> {
     /// Whether the class is a `torch.autograd.Function`.
     is_differentiable: bool,
     pub is_sequential: bool,
+    /// Whether a base is a class of a library, which may have other attributes.
+    pub is_open: bool,
 }
 
 impl<'a> Evaluation<'_, 'a> {
@@ -58,6 +60,18 @@ impl<'a> Evaluation<'_, 'a> {
             let prepare = self.attribute(&value, "__post_init__")?;
             if let Value::Function(function) = prepare {
                 self.run(&function, Vec::new(), Vec::new())?;
+            }
+            return Ok(value);
+        }
+        if hierarchy.is_open && !hierarchy.classes.iter().any(|class| method(class, "__init__").is_some()) {
+            // The fields of a module are arguments of its constructor.
+            let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
+            let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());
+            if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                for name in names {
+                    let passed = arguments.get(usize::MAX, &name.id).cloned();
+                    attributes.insert(name.id.to_string(), passed.unwrap_or(Value::Unknown));
+                }
             }
             return Ok(value);
         }
@@ -116,6 +130,7 @@ impl<'a> Evaluation<'_, 'a> {
             is_named_tuple: false,
             is_differentiable: false,
             is_sequential: false,
+            is_open: false,
         };
         let mut next = 0;
         while let Some(class) = found.classes.get(next).copied() {
@@ -127,12 +142,17 @@ impl<'a> Evaluation<'_, 'a> {
             for decorator in &class.decorator_list {
                 match module.ctx.resolve(map_callable(&decorator.expression)).as_deref() {
                     Some("dataclasses.dataclass") => found.is_record = true,
+                    Some("flax.struct.dataclass" | "chex.dataclass") if self.explores() => {
+                        found.is_record = true;
+                    }
+                    Some("jax.tree_util.register_pytree_node_class" | "jax.tree_util.register_dataclass")
+                        if self.explores() => {}
                     _ if self.kept.contains(&std::ptr::from_ref(class)) => {}
                     _ => return None,
                 }
             }
             let Some(arguments) = &class.arguments else { continue };
-            if !arguments.keywords.is_empty() {
+            if !arguments.keywords.is_empty() && !self.explores() {
                 return None;
             }
             for base in &arguments.args {
@@ -164,7 +184,21 @@ impl<'a> Evaluation<'_, 'a> {
                     }
                     (Some("torch.autograd.Function"), _) => found.is_differentiable = true,
                     (Some("abc.ABC" | "typing.Generic"), _) => {}
+                    (Some("typing.Protocol" | "enum.Enum" | "enum.IntEnum" | "enum.StrEnum"), _) => {
+                        return None;
+                    }
+                    (Some(name), _)
+                        if self.explores()
+                            && super::arrays::PACKAGES.iter().any(|it| name.starts_with(it)) =>
+                    {
+                        found.is_open = true;
+                    }
                     (None, Expr::Name(name)) if name.id == "object" => {}
+                    // `from typing import *`
+                    (None, Expr::Name(name)) if name.id == "NamedTuple" && self.explores() => {
+                        found.is_record = true;
+                        found.is_named_tuple = true;
+                    }
                     (None, Expr::Name(name)) => match module.scope.get(&name.id) {
                         Value::Class(base) => {
                             found.classes.retain(|known| !std::ptr::eq(*known, base));
@@ -194,7 +228,17 @@ impl<'a> Evaluation<'_, 'a> {
                     None => self.inherited(object, None, name),
                 }
             }
+            Value::Namespace(items) => {
+                let items = items.borrow();
+                let found = items.iter().flatten().find(|(known, _)| **known == *name);
+                Ok(found.map_or(Value::Unknown, |(_, value)| value.clone()))
+            }
             Value::Super(object, class) => self.inherited(object, Some(class), name),
+            Value::Tensor(..) if self.framework == Framework::Arrays => Ok(match name {
+                "T" | "mT" | "real" | "imag" => Value::unshaped(),
+                "at" => Value::At,
+                _ => Value::Unknown,
+            }),
             Value::Compiled(compiled) => match &compiled.function {
                 function @ Value::Object(_) => self.attribute(function, name),
                 _ => Ok(Value::Unknown),
@@ -372,7 +416,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 }
 
-fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a ast::StmtFunctionDef> {
+pub(super) fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a ast::StmtFunctionDef> {
     class.body.iter().rev().filter_map(Stmt::as_function_def_stmt).find(|def| def.name.as_str() == name)
 }
 

@@ -2,22 +2,22 @@
 
 use ruff_python_ast::name::Name;
 
-use super::super::super::FileContext;
-use super::super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
-use super::super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
-use super::super::break_item::TORCH_GRAPH_BREAK_ITEM;
-use super::super::export_branch::TORCH_EXPORT_BRANCH;
-use super::super::recompile::TORCH_RECOMPILE;
-use super::super::recompiled_call::TORCH_RECOMPILED_CALL;
-use super::super::repeated_changes::{self, Owner};
-use super::super::script_none::SCRIPT_NONE;
-use super::super::tensor_sizes::TORCH_SIZES;
-use super::super::trace_constant::TRACE_CONSTANT;
-use super::{Found, Kind, Mode, found, programs};
+use super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
+use super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
+use super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::export_branch::TORCH_EXPORT_BRANCH;
+use super::recompile::TORCH_RECOMPILE;
+use super::recompiled_call::TORCH_RECOMPILED_CALL;
+use super::repeated_changes::{self, Owner};
+use super::script_none::SCRIPT_NONE;
+use super::tensor_sizes::TORCH_SIZES;
+use super::trace_constant::TRACE_CONSTANT;
+use crate::FileContext;
+use crate::evaluation::{Found, Kind, Mode, found, programs};
 use ag_db::diagnostic::Severity;
 
 /// Reports the findings in a file, from all programs that run code of it.
-pub(in super::super) fn report(ctx: &FileContext) {
+pub(super) fn report(ctx: &FileContext) {
     const BRANCH: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
     let all = programs(ctx.db, ctx.document).iter().flat_map(|program| found(ctx.db, *program));
     for Found { range, kind, message, .. } in all.filter(|found| found.document == ctx.document) {
@@ -40,7 +40,7 @@ pub(in super::super) fn report(ctx: &FileContext) {
                 (&TORCH_GRAPH_BREAK_BRANCH, severity, BRANCH)
             }
             Kind::Decision(Mode::Export) => (&TORCH_EXPORT_BRANCH, Severity::Error, BRANCH),
-            Kind::Decision(Mode::Trace | Mode::Script) => (&TRACE_CONSTANT, Severity::Warning, BRANCH),
+            Kind::Decision(_) => (&TRACE_CONSTANT, Severity::Warning, BRANCH),
             Kind::Conversion => (
                 &TORCH_GRAPH_BREAK_ITEM,
                 Severity::Warning,

@@ -12,7 +12,7 @@ use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
 use super::traced::{Compiled, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
-use super::{Evaluated, Evaluation, dtypes};
+use super::{Evaluated, Evaluation, Framework, dtypes};
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a function of a library.
@@ -22,11 +22,14 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if self.framework == Framework::Arrays {
+            return self.array_library(name, arguments, range);
+        }
         let Some(function) = name.strip_prefix("torch.") else {
             return self.of_python(name, arguments, range);
         };
         let compiled = |function: &Value<'a>, mode: Mode| {
-            Value::Compiled(Rc::new(Compiled { function: function.clone(), mode }))
+            Value::Compiled(Rc::new(Compiled::new(function.clone(), mode)))
         };
         match function {
             _ if function.starts_with("optim.") => return Ok(Value::Foreign),
@@ -158,7 +161,12 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Evaluates a call of a function of another library.
-    fn of_python(&mut self, name: &str, arguments: Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
+    pub(super) fn of_python(
+        &mut self,
+        name: &str,
+        arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
         if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), comparison(name)) {
             return self.comparison(operator, left, right, range);
         }
@@ -198,7 +206,7 @@ impl<'a> Evaluation<'_, 'a> {
         if let Some(model @ Value::Layer(_)) = arguments.get(0, "mod")
             && matches!(arguments.get(3, "dynamic_shapes"), None | Some(Value::None))
         {
-            let exported = Compiled { function: model.clone(), mode: Mode::Export };
+            let exported = Compiled::new(model.clone(), Mode::Export);
             self.call(&Value::Compiled(Rc::new(exported)), Arguments::of(inputs.to_vec()), range)?;
             return Ok(Value::Unknown);
         }
@@ -251,7 +259,7 @@ impl<'a> Evaluation<'_, 'a> {
         let keywords =
             keywords.into_iter().map(|(name, value)| (name, dynamic(name, None, &value))).collect();
         let call = Arguments { positional, keywords, open: false };
-        let exported = Compiled { function: model.clone(), mode: Mode::Export };
+        let exported = Compiled::new(model.clone(), Mode::Export);
         self.call(&Value::Compiled(Rc::new(exported)), call, range)?;
         Ok(Value::Unknown)
     }

@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::calls::Arguments;
 use super::traced::{Kind, Mode};
 use super::values::{Size, Value};
-use super::{Evaluated, Evaluation, MOST_ITERATIONS};
+use super::{Evaluated, Evaluation, Framework, MOST_ITERATIONS};
 
 /// Builtin functions that do not change their arguments.
 pub(super) const HARMLESS: [&str; 27] = [
@@ -47,6 +47,11 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: &Arguments<'a>,
         call: &'a ast::ExprCall,
     ) -> Evaluated<Value<'a>> {
+        if self.framework == Framework::Arrays
+            && let Some(value) = self.array_builtin(name, arguments, call)?
+        {
+            return Ok(value);
+        }
         let values = &arguments.positional;
         if name == "dict" && values.is_empty() && !arguments.open {
             let items = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));

@@ -5,24 +5,25 @@ use std::rc::Rc;
 use ag_index::index::last_name;
 use ag_staging::construct::ConstructKind;
 use ruff_python_ast::name::Name;
-use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, UnaryOp};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_python_ast::{self as ast, Expr, Number, UnaryOp};
+use ruff_text_size::Ranged;
 
-use super::super::super::tracing::snippet;
-use super::super::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
 use super::names::LOGGER;
+use super::operators::LARGEST;
 use super::values::{Lambda, Value};
-use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, dtypes, sizes, tensor_methods};
+use super::{
+    Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop, dtypes, tensor_methods,
+};
+use crate::torch::break_builtin::{is_level, is_skipped, is_skipped_builtin};
+use crate::tracing::snippet;
 
 /// Methods of Tensors that change the shape of the Tensor itself.
 const RESHAPING: [&str; 8] =
     ["resize_", "resize_as_", "set_", "squeeze_", "swapaxes_", "t_", "transpose_", "unsqueeze_"];
 /// The maximum number of nested expressions that are being evaluated.
 const MOST_NESTED: usize = 400;
-/// Larger integers are not evaluated.
-const LARGEST: i64 = 1 << 30;
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn value(&mut self, expression: &'a Expr, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
@@ -33,6 +34,9 @@ impl<'a> Evaluation<'_, 'a> {
         self.nested += 1;
         let value = self.unlimited_value(expression, frame);
         self.nested -= 1;
+        if self.framework == Framework::Arrays && !self.traced.is_empty() {
+            return value.map(|value| self.observed(expression, value));
+        }
         value
     }
 
@@ -116,6 +120,13 @@ impl<'a> Evaluation<'_, 'a> {
                     match last.truth() {
                         Some(truth) if truth == is_and => {}
                         Some(_) => return Ok(last),
+                        None if self.explores() => {
+                            let mut joined = last;
+                            for value in &operation.values[index + 1..] {
+                                joined = joined.joined(&self.value(value, frame)?);
+                            }
+                            return Ok(joined);
+                        }
                         None => return Ok(Value::Unknown),
                     }
                 }
@@ -124,6 +135,11 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Compare(compare) => {
                 let left = self.value(&compare.left, frame)?;
                 let ([op], [right]) = (&*compare.ops, &*compare.comparators) else {
+                    if self.explores() {
+                        for comparator in &compare.comparators {
+                            self.value(comparator, frame)?;
+                        }
+                    }
                     return Ok(Value::Unknown);
                 };
                 let right = self.value(right, frame)?;
@@ -134,6 +150,10 @@ impl<'a> Evaluation<'_, 'a> {
                 match self.decide(&node.test, &value, ConstructKind::IfExp) {
                     Some(true) => self.value(&node.body, frame)?,
                     Some(false) => self.value(&node.orelse, frame)?,
+                    None if self.explores() => {
+                        let body = self.value(&node.body, frame)?;
+                        body.joined(&self.value(&node.orelse, frame)?)
+                    }
                     None => Value::Unknown,
                 }
             }
@@ -172,6 +192,12 @@ impl<'a> Evaluation<'_, 'a> {
         if root(expression).is_none_or(|name| frame.scope.knows(name)) {
             return Value::Unknown;
         }
+        if let Expr::Name(name) = expression
+            && self.explores()
+            && matches!(name.id.as_str(), "bool" | "dict" | "float" | "int" | "list" | "set" | "tuple")
+        {
+            return Value::Library(format!("builtins.{}", name.id).into());
+        }
         let Some(name) = self.ctx.resolve(expression) else { return Value::Unknown };
         if let Some(value) = self.imported(&name) {
             return value;
@@ -182,6 +208,7 @@ impl<'a> Evaluation<'_, 'a> {
                 None => Value::Library(name.as_str().into()),
             },
             Some(("operator" | "functools" | "math", _)) => Value::Library(name.as_str().into()),
+            Some(_) if self.framework == Framework::Arrays => Value::Library(name.as_str().into()),
             _ => Value::Unknown,
         }
     }
@@ -213,6 +240,13 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(Value::Text(key)) => items.push((key, value)),
                 // The keys of `{0: batch}`
                 Some(Value::Int(key)) => items.push((key.to_string().into(), value)),
+                // `{**first, "loss": loss}`
+                None if self.explores() => match &value {
+                    Value::Dict(more) if more.borrow().is_some() => {
+                        items.extend(more.borrow().iter().flatten().cloned());
+                    }
+                    _ => known = false,
+                },
                 _ => known = false,
             }
         }
@@ -252,6 +286,11 @@ impl<'a> Evaluation<'_, 'a> {
         match &*call.func {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
+                if self.framework == Framework::Arrays
+                    && let Some(value) = self.array_method(&object, &attribute.attr)
+                {
+                    return Ok(value);
+                }
                 if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
                 }
@@ -375,129 +414,6 @@ impl<'a> Evaluation<'_, 'a> {
         }
         Ok(if is_known { Value::Text(formatted.into()) } else { Value::Unknown })
     }
-
-    pub(super) fn operation(
-        &mut self,
-        op: Operator,
-        left: &Value<'a>,
-        right: &Value<'a>,
-        range: TextRange,
-    ) -> Evaluated<Value<'a>> {
-        if op == Operator::MatMult {
-            self.check_product(left, right, range)?;
-        }
-        let dtype = self.promoted(op, left, right);
-        let result = match (left, right) {
-            (Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
-            | (Value::Int(_) | Value::Float(_), Value::Number) => Value::Number,
-            (symbol @ Value::Symbol(_), Value::Int(_)) | (Value::Int(_), symbol @ Value::Symbol(_)) => {
-                symbol.clone()
-            }
-            (Value::Text(left), Value::Text(right)) if op == Operator::Add => {
-                Value::Text(format!("{left}{right}").into())
-            }
-            (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
-            (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-                let number = |value: &Value| match value {
-                    #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
-                    Value::Int(value) => *value as f64,
-                    Value::Float(value) => *value,
-                    _ => f64::NAN,
-                };
-                let (left, right) = (number(left), number(right));
-                match op {
-                    Operator::Add => Value::Float(left + right),
-                    Operator::Sub => Value::Float(left - right),
-                    Operator::Mult => Value::Float(left * right),
-                    Operator::Div if right != 0.0 => Value::Float(left / right),
-                    _ => Value::Unknown,
-                }
-            }
-            (Value::Tensor(Some(left), _), Value::Tensor(Some(right), _)) => {
-                let result = match op {
-                    Operator::MatMult => sizes::matmul(left, right),
-                    _ => sizes::broadcast(left, right),
-                };
-                Value::tensor(result.map_err(|reason| {
-                    let (left, right) = (shown(left), shown(right));
-                    let op = op.as_str();
-                    self.fail(range, format!("the shapes {left} and {right} do not fit `{op}`: {reason}"))
-                })?)
-            }
-            (
-                tensor @ Value::Tensor(..),
-                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
-            )
-            | (
-                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
-                tensor @ Value::Tensor(..),
-            ) => tensor.clone(),
-            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
-            (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) if op == Operator::Add => {
-                match (left.elements(), right.elements()) {
-                    (Some(left_elements), Some(more)) => {
-                        let joined = left_elements.into_iter().chain(more).collect();
-                        if matches!(left, Value::List(_)) {
-                            Value::list(joined)
-                        } else {
-                            Value::tuple(joined)
-                        }
-                    }
-                    _ => Value::Unknown,
-                }
-            }
-            (Value::List(_) | Value::Tuple(_), Value::Int(count)) if op == Operator::Mult => {
-                let count = usize::try_from(*count).unwrap_or(0);
-                let is_small = |it: &Vec<_>| it.len().saturating_mul(count) <= MOST_ITERATIONS;
-                match left.elements().filter(is_small) {
-                    Some(elements) => {
-                        let repeated =
-                            elements.iter().cycle().take(elements.len() * count).cloned().collect();
-                        if matches!(left, Value::List(_)) {
-                            Value::list(repeated)
-                        } else {
-                            Value::tuple(repeated)
-                        }
-                    }
-                    None => Value::Unknown,
-                }
-            }
-            _ => Value::Unknown,
-        };
-        Ok(result.with_dtype(dtype))
-    }
-
-    pub(super) fn comparison(
-        &mut self,
-        op: CmpOp,
-        left: &Value<'a>,
-        right: &Value<'a>,
-        range: TextRange,
-    ) -> Evaluated<Value<'a>> {
-        let truth = match (op, left, right) {
-            (CmpOp::Is, value, Value::None) => is_none(value),
-            (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
-            (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
-            (_, Value::Tensor(..), _) | (_, _, Value::Tensor(..)) => {
-                return Ok(self.operation(Operator::Add, left, right, range)?.with_dtype(Dtype::Bool));
-            }
-            (_, Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
-            | (_, Value::Int(_) | Value::Float(_), Value::Number) => return Ok(Value::Number),
-            (CmpOp::Eq, Value::Text(left), Value::Text(right)) => Some(left == right),
-            (CmpOp::NotEq, Value::Text(left), Value::Text(right)) => Some(left != right),
-            (_, Value::Int(left), Value::Int(right)) => match op {
-                CmpOp::Eq => Some(left == right),
-                CmpOp::NotEq => Some(left != right),
-                CmpOp::Lt => Some(left < right),
-                CmpOp::LtE => Some(left <= right),
-                CmpOp::Gt => Some(left > right),
-                CmpOp::GtE => Some(left >= right),
-                _ => None,
-            },
-            _ => None,
-        };
-        Ok(truth.map_or(Value::Unknown, Value::Bool))
-    }
 }
 
 /// Returns the name at the start of `torch.nn.functional.relu`.
@@ -507,28 +423,4 @@ fn root(expression: &Expr) -> Option<&str> {
         Expr::Attribute(attribute) => root(&attribute.value),
         _ => None,
     }
-}
-
-fn is_none(value: &Value) -> Option<bool> {
-    match value {
-        Value::Unknown => None,
-        Value::None => Some(true),
-        _ => Some(false),
-    }
-}
-
-fn arithmetic<'a>(op: Operator, left: i64, right: i64) -> Value<'a> {
-    let result = match op {
-        Operator::Add => left.checked_add(right),
-        Operator::Sub => left.checked_sub(right),
-        Operator::Mult => left.checked_mul(right),
-        // Python rounds down.
-        Operator::FloorDiv => left.checked_div_euclid(right).filter(|_| right > 0),
-        Operator::Mod => left.checked_rem_euclid(right).filter(|_| right > 0),
-        Operator::Pow => u32::try_from(right).ok().and_then(|right| left.checked_pow(right)),
-        #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
-        Operator::Div if right != 0 => return Value::Float(left as f64 / right as f64),
-        _ => None,
-    };
-    result.filter(|result| result.abs() <= LARGEST).map_or(Value::Unknown, Value::Int)
 }

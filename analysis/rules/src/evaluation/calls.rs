@@ -84,6 +84,9 @@ impl<'a> Evaluation<'_, 'a> {
         decorators: &'a [ast::Decorator],
         frame: &Frame<'a>,
     ) -> Evaluated<Value<'a>> {
+        if self.explores() {
+            return self.decorated_for_arrays(decorated, decorators, frame);
+        }
         let mut value = decorated;
         for decorator in decorators.iter().rev() {
             let callee = map_callable(&decorator.expression);
@@ -97,11 +100,9 @@ impl<'a> Evaluation<'_, 'a> {
                         Expr::Call(call) => self.arguments(&call.arguments, frame)?,
                         _ => Arguments::default(),
                     };
-                    Value::Compiled(Rc::new(Compiled { function: value, mode: arguments.compile_mode() }))
+                    Value::Compiled(Rc::new(Compiled::new(value, arguments.compile_mode())))
                 }
-                Some("torch.jit.script") => {
-                    Value::Compiled(Rc::new(Compiled { function: value, mode: Mode::Script }))
-                }
+                Some("torch.jit.script") => Value::Compiled(Rc::new(Compiled::new(value, Mode::Script))),
                 Some(
                     "torch.no_grad"
                     | "torch.inference_mode"
@@ -169,6 +170,7 @@ impl<'a> Evaluation<'_, 'a> {
                 self.call(&partial.function, Arguments { positional, keywords, open: false }, range)
             }
             Value::Compiled(compiled) => self.compiled_call(compiled, arguments, range),
+            Value::Transformed(transformed) => self.transformed_call(transformed, arguments, range),
             Value::Class(class) => self.create(class, arguments),
             Value::Library(name) => self.library(name, arguments, range),
             Value::Layer(layer) => {
@@ -240,9 +242,26 @@ impl<'a> Evaluation<'_, 'a> {
             return self.generated(def, &frame);
         }
         self.depth += 1;
+        self.returns.push(Vec::new());
+        let jumped = std::mem::take(&mut self.jumped);
         let flow = self.block(&def.body, &frame);
+        self.jumped = jumped;
         self.depth -= 1;
-        Ok(match flow? {
+        let earlier = self.returns.pop().unwrap_or_default();
+        let flow = flow?;
+        if self.explores() {
+            let last = match flow {
+                Flow::Return(value) => Some(value),
+                Flow::Next => Some(Value::None),
+                _ => None,
+            };
+            if last.is_none() {
+                self.skip(&def.body, &frame);
+            }
+            let all: Vec<Value> = earlier.into_iter().chain(last).collect();
+            return Ok(Value::common(&all).unwrap_or(Value::Unknown));
+        }
+        Ok(match flow {
             Flow::Return(value) => value,
             Flow::Next => Value::None,
             Flow::Leave | Flow::Jump | Flow::Break | Flow::Continue => {
@@ -368,7 +387,7 @@ impl<'a> Evaluation<'_, 'a> {
             ) => Ok(object.clone()),
             (Value::Object(instance), "compile") => {
                 if let Some(attributes) = instance.attributes.borrow_mut().as_mut() {
-                    let compiled = Compiled { function: Value::None, mode: arguments.compile_mode() };
+                    let compiled = Compiled::new(Value::None, arguments.compile_mode());
                     attributes.insert(COMPILED.to_owned(), Value::Compiled(Rc::new(compiled)));
                 }
                 Ok(Value::None)
@@ -447,12 +466,15 @@ impl<'a> Evaluation<'_, 'a> {
                 let entries = items.borrow().as_ref().map(|items| items.iter().map(entry).collect());
                 Ok(entries.map_or(Value::Unknown, Value::list))
             }
-            _ => {
-                object.forget();
-                arguments.forget();
-                self.forget_changes_of(vec![name]);
-                Ok(Value::Unknown)
-            }
+            _ => match self.container_method(object, name, &arguments)? {
+                Some(value) => Ok(value),
+                None => {
+                    object.forget();
+                    arguments.forget();
+                    self.forget_changes_of(vec![name]);
+                    Ok(Value::Unknown)
+                }
+            },
         }
     }
 }

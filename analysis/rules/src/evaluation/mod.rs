@@ -1,5 +1,7 @@
-//! Evaluates the program of a file, with the files of the project that it imports, as far as it determines the sizes of Tensors: it creates the modules, and calls them
-//! with the inputs of the program.
+//! Evaluates code with abstract values: objects, containers, functions, and arrays whose values are not known.
+//!
+//! For PyTorch, it runs the program of a file, with the files of the project that it imports, as far as the program
+//! determines the sizes of Tensors:
 //!
 //! ```python
 //! model = torch.compile(Net(Config(width=8)))
@@ -7,15 +9,20 @@
 //! ```
 //!
 //! It reports operations on Tensors of wrong sizes, Python decisions on Tensors, and calls and attributes for which
-//! `torch.compile` compiles again.
+//! `torch.compile` compiles again (`torch/evaluated.rs`). Whatever it does not understand is [`Value::Unknown`], and a
+//! condition that is not known makes everything unknown that its branches bind or change. So a shape that the evaluation
+//! computes is the shape that torch computes, if the program runs to this place.
 //!
-//! Whatever the evaluation does not understand is [`Value::Unknown`]. A condition that is not known makes everything
-//! unknown that its branches bind or change. So a shape that the evaluation computes is the shape that torch computes,
-//! if the program runs to this place.
+//! For JAX and TensorFlow, it also runs the functions that the program does not call, with arguments of which only the
+//! types are known, both branches of unknown conditions, and the first iterations of unknown loops. It finds the
+//! expressions that are traced arrays, for the rules about functions (`observed.rs`).
 
+mod arrays;
+mod branches;
 mod builtins;
 mod calls;
 mod classes;
+mod containers;
 mod dtypes;
 mod effects;
 mod expressions;
@@ -23,12 +30,15 @@ mod iteration;
 mod library;
 mod modules;
 mod names;
-mod report;
+mod observed;
+mod operators;
 mod sizes;
 mod statements;
 mod subscripts;
 mod tensor_methods;
 mod traced;
+mod tracers;
+mod trees;
 mod values;
 
 use std::collections::VecDeque;
@@ -38,16 +48,17 @@ use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::FileContext;
-use super::super::sources::{Contexts, Sources};
+use crate::FileContext;
+use crate::sources::{Contexts, Sources};
 use ag_db::{Db, Document, with_text};
 use ag_index::index::tree_of;
 use ag_staging::queries;
 use modules::Module;
-pub(super) use modules::programs;
-pub(super) use report::report;
+pub(crate) use modules::programs;
+pub(crate) use observed::{Traced, traced_in};
+
 use traced::{Calls, Reads};
-use traced::{Found, Kind, Mode};
+pub(crate) use traced::{Found, Kind, Mode};
 use values::{Function, Object, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
@@ -88,6 +99,28 @@ pub(super) struct Evaluation<'c, 'a> {
     forgotten: FxHashSet<&'a str>,
     called: FxHashSet<(Document, TextRange)>,
     found: Vec<Found>,
+    framework: Framework,
+    /// The values that the functions have returned which are being evaluated, in branches of unknown conditions.
+    returns: Vec<Vec<Value<'a>>>,
+    /// Whether an unknown condition may have ended the iteration of the loop that is being evaluated.
+    jumped: bool,
+    /// The nested functions that code has defined.
+    defined: Vec<Rc<Function<'a>>>,
+    /// The expressions that are traced arrays, and whether staged code certainly reaches them.
+    observed: FxHashMap<(Document, TextRange), bool>,
+    /// Whether staged code certainly reaches the function that is being evaluated.
+    is_reached: bool,
+    /// The expressions of each file that are Tensors by their types.
+    types: FxHashMap<Document, Rc<FxHashSet<TextRange>>>,
+}
+
+/// What an evaluation looks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framework {
+    /// The sizes of the Tensors in programs of PyTorch.
+    Torch,
+    /// The traced arrays in code of JAX and TensorFlow.
+    Arrays,
 }
 
 /// The function that is being evaluated.
@@ -100,7 +133,7 @@ pub(super) struct Frame<'a> {
 /// Returns what torch rejects in the compiled or exported code that the program of a file reaches, in this file and in
 /// the files that it imports.
 #[salsa::tracked(returns(ref))]
-fn found(db: &dyn Db, document: Document) -> Vec<Found> {
+pub(crate) fn found(db: &dyn Db, document: Document) -> Vec<Found> {
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
         let (imports, sources) = (queries::imports(db, document), Sources::default());
@@ -108,30 +141,43 @@ fn found(db: &dyn Db, document: Document) -> Vec<Found> {
     })
 }
 
+impl<'c, 'a> Evaluation<'c, 'a> {
+    fn new(ctx: &'c FileContext<'a>, contexts: &'c Contexts<'a>, framework: Framework) -> Self {
+        let module = Rc::new(Variables::default());
+        Self {
+            ctx,
+            modules: vec![Module { ctx, scope: module.clone() }],
+            module,
+            contexts,
+            owners: FxHashMap::default(),
+            steps: 0,
+            depth: 0,
+            nested: 0,
+            traced: Vec::new(),
+            dimensions: 0,
+            yielded: Vec::new(),
+            converts: false,
+            kept: FxHashSet::default(),
+            calls: Calls::default(),
+            reads: Reads::default(),
+            forgotten: FxHashSet::default(),
+            called: FxHashSet::default(),
+            found: Vec::new(),
+            framework,
+            returns: Vec::new(),
+            jumped: false,
+            defined: Vec::new(),
+            observed: FxHashMap::default(),
+            is_reached: true,
+            types: FxHashMap::default(),
+        }
+    }
+}
+
 fn evaluate(ctx: &FileContext) -> Vec<Found> {
     let contexts = Contexts::of(ctx);
-    let module = Rc::new(Variables::default());
-    let frame = Frame { scope: module.clone(), receiver: None };
-    let mut evaluation = Evaluation {
-        ctx,
-        modules: vec![Module { ctx, scope: module.clone() }],
-        module,
-        contexts: &contexts,
-        owners: FxHashMap::default(),
-        steps: 0,
-        depth: 0,
-        nested: 0,
-        traced: Vec::new(),
-        dimensions: 0,
-        yielded: Vec::new(),
-        converts: false,
-        kept: FxHashSet::default(),
-        calls: Calls::default(),
-        reads: Reads::default(),
-        forgotten: FxHashSet::default(),
-        called: FxHashSet::default(),
-        found: Vec::new(),
-    };
+    let mut evaluation = Evaluation::new(ctx, &contexts, Framework::Torch);
+    let frame = Frame { scope: evaluation.module.clone(), receiver: None };
     let suite = ctx.parsed.suite();
     if evaluation.load_imports().is_ok() && evaluation.block(suite, &frame).is_ok() {
         // Functions without parameters, which other code calls, for example a test runner.

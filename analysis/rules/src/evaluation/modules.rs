@@ -10,12 +10,12 @@ use ag_index::index::{FileIndex, file_index};
 use ag_index::reexports;
 use ruff_python_ast as ast;
 
-use super::super::super::FileContext;
 use super::values::{Scope, Value, Variables};
 use super::{Evaluated, Evaluation, Frame};
+use crate::FileContext;
 
 /// In a larger project, a program is evaluated without the files that it imports.
-const MOST_FILES: usize = 64;
+pub(super) const MOST_FILES: usize = 64;
 
 #[derive(Clone)]
 pub(super) struct Module<'c, 'a> {
@@ -25,7 +25,7 @@ pub(super) struct Module<'c, 'a> {
 
 /// Returns the files whose programs may run compiled code of a document: the document itself, and those that import it.
 #[salsa::tracked(returns(ref))]
-pub(in super::super) fn programs(db: &dyn Db, document: Document) -> Vec<Document> {
+pub(crate) fn programs(db: &dyn Db, document: Document) -> Vec<Document> {
     let own = || if is_program(file_index(db, document)) { vec![document] } else { Vec::new() };
     let documents = Project::try_get(db).map(|project| project.documents(db));
     let Some(documents) = documents.filter(|it| it.len() <= MOST_FILES) else { return own() };
@@ -49,7 +49,7 @@ pub(in super::super) fn programs(db: &dyn Db, document: Document) -> Vec<Documen
 
 /// Returns the documents that a document imports, directly or through others.
 #[salsa::tracked(returns(ref))]
-fn imported(db: &dyn Db, document: Document) -> Vec<Document> {
+pub(super) fn imported(db: &dyn Db, document: Document) -> Vec<Document> {
     let mut found = vec![document];
     let mut next = 0;
     while let Some(importer) = found.get(next).copied() {

@@ -8,10 +8,11 @@ use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
-use super::super::super::tracing::{noun_phrase, snippet};
 use super::calls::{Arguments, shown};
+use super::trees::Constants;
 use super::values::{Object, Size, Value};
-use super::{Evaluated, Evaluation, Stop};
+use super::{Evaluated, Evaluation, Framework, Stop};
+use crate::tracing::{noun_phrase, snippet};
 
 /// So many different values of an argument or attribute are reported. Fewer are no fault: many programs compile a
 /// function for training and for validation.
@@ -22,21 +23,38 @@ const MOST_REPEATED: usize = 4;
 
 /// How torch traces a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Mode {
-    Compile { full_graph: bool, is_static: bool },
+pub(crate) enum Mode {
+    Compile {
+        full_graph: bool,
+        is_static: bool,
+    },
     Export,
     Script,
     Trace,
+    /// `jax.jit` and the loops of `jax.lax`: each operation is traced.
+    Jit,
+    /// `jax.vmap`: traces only what depends on a mapped argument.
+    Map,
+    /// `tf.function`
+    Graph,
 }
 
 /// A function or module that torch compiles, exports, scripts or traces.
 pub(super) struct Compiled<'a> {
     pub function: Value<'a>,
     pub mode: Mode,
+    /// The arguments that are Python values: `static_argnums`, `static_argnames`.
+    pub constants: Constants,
+}
+
+impl<'a> Compiled<'a> {
+    pub(super) fn new(function: Value<'a>, mode: Mode) -> Self {
+        Self { function, mode, constants: Constants::default() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Found {
+pub(crate) struct Found {
     pub document: Document,
     pub range: TextRange,
     pub kind: Kind,
@@ -44,7 +62,7 @@ pub(in super::super) struct Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Kind {
+pub(crate) enum Kind {
     /// An operation does not accept its inputs.
     Sizes,
     /// Python needs the truth value of a Tensor.
@@ -109,7 +127,7 @@ struct Assigned<'a> {
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn fail(&mut self, range: TextRange, message: String) -> Stop {
-        if !self.traced.is_empty() {
+        if !self.traced.is_empty() && self.framework == Framework::Torch {
             self.report(range, Kind::Sizes, message);
         }
         Stop
@@ -238,6 +256,9 @@ impl<'a> Evaluation<'_, 'a> {
         mut arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if self.framework == Framework::Arrays {
+            return self.staged_call(compiled, arguments, range);
+        }
         let symbols =
             if self.traced.is_empty() { self.compare(compiled, &arguments, range) } else { Vec::new() };
         for index in &symbols {

@@ -43,6 +43,10 @@ impl<'a> Evaluation<'_, 'a> {
                     _ => None,
                 }
             }
+            Value::Namespace(items) => {
+                let items = items.borrow();
+                items.as_ref().map(|items| items.iter().map(|(_, value)| value.clone()).collect())
+            }
             value => value.elements(),
         })
     }
@@ -85,7 +89,12 @@ impl<'a> Evaluation<'_, 'a> {
             values.push(evaluation.value(element, frame)?);
             Ok(values.len() <= MOST_ITERATIONS)
         })?;
-        Ok(if is_known { Value::list(values) } else { Value::Unknown })
+        Ok(match is_known {
+            true => Value::list(values),
+            // All iterations have the same value.
+            false if self.explores() => Value::common(&values).map_or(Value::Unknown, Value::many),
+            false => Value::Unknown,
+        })
     }
 
     pub(super) fn dict_comprehension(
@@ -96,14 +105,24 @@ impl<'a> Evaluation<'_, 'a> {
         let Some(key) = &node.key else { return Ok(Value::Unknown) };
         let inner = Frame { scope: Variables::inside(&frame.scope), receiver: frame.receiver.clone() };
         let mut items = Vec::new();
+        let mut others = Vec::new();
         let is_known = self.generators(&node.generators, &inner, &mut |evaluation, frame| {
-            let Value::Text(key) = evaluation.value(key, frame)? else { return Ok(false) };
+            let key = evaluation.value(key, frame)?;
             let value = evaluation.value(&node.value, frame)?;
+            let Value::Text(key) = key else {
+                others.push(value);
+                return Ok(false);
+            };
             items.retain(|(known, _)| *known != key);
             items.push((key, value));
             Ok(items.len() <= MOST_ITERATIONS)
         })?;
-        Ok(if is_known { Value::Dict(std::rc::Rc::new(Some(items).into())) } else { Value::Unknown })
+        others.extend(items.iter().map(|(_, value): &(_, Value<'a>)| value.clone()));
+        Ok(match is_known {
+            true => Value::Dict(std::rc::Rc::new(Some(items).into())),
+            false if self.explores() => Value::common(&others).map_or(Value::Unknown, Value::table),
+            false => Value::Unknown,
+        })
     }
 
     /// Evaluates the clauses of a comprehension, and `element` in each iteration. Returns whether all iterations are
@@ -112,11 +131,23 @@ impl<'a> Evaluation<'_, 'a> {
         &mut self,
         generators: &'a [ast::Comprehension],
         frame: &Frame<'a>,
-        element: &mut dyn FnMut(&mut Self, &Frame<'a>) -> Evaluated<bool>,
+        element_of: &mut dyn FnMut(&mut Self, &Frame<'a>) -> Evaluated<bool>,
     ) -> Evaluated<bool> {
-        let Some((generator, rest)) = generators.split_first() else { return element(self, frame) };
-        let elements = self.iterated(&generator.iter, frame)?.filter(|it| it.len() <= MOST_ITERATIONS);
-        let Some(elements) = elements.filter(|_| !generator.is_async) else { return Ok(false) };
+        let Some((generator, rest)) = generators.split_first() else { return element_of(self, frame) };
+        let iterable = self.value(&generator.iter, frame)?;
+        let elements = self.elements(&iterable)?.filter(|it| it.len() <= MOST_ITERATIONS);
+        let Some(elements) = elements.filter(|_| !generator.is_async) else {
+            if self.explores() && !generator.is_async {
+                let element = iterable.element().unwrap_or(Value::Unknown);
+                self.assign(&generator.target, element, frame)?;
+                for test in &generator.ifs {
+                    self.value(test, frame)?;
+                }
+                self.generators(rest, frame, element_of)?;
+            }
+            return Ok(false);
+        };
+        let mut is_known = true;
         'elements: for value in elements {
             self.assign(&generator.target, value, frame)?;
             for test in &generator.ifs {
@@ -124,13 +155,18 @@ impl<'a> Evaluation<'_, 'a> {
                 match self.decide(test, &value, ConstructKind::ComprehensionIf) {
                     Some(true) => {}
                     Some(false) => continue 'elements,
-                    None => return Ok(false),
+                    None => {
+                        if !self.explores() {
+                            return Ok(false);
+                        }
+                        is_known = false;
+                    }
                 }
             }
-            if !self.generators(rest, frame, element)? {
+            if !self.generators(rest, frame, element_of)? {
                 return Ok(false);
             }
         }
-        Ok(true)
+        Ok(is_known)
     }
 }

@@ -28,6 +28,9 @@ pub(super) type Shape = Vec<Size>;
 /// The elements of an object that other references may change.
 pub(super) type Shared<T> = Rc<RefCell<Option<Vec<T>>>>;
 
+/// The value of all elements of a container, as far as they are the same; `None` if it has no elements yet.
+pub(super) type Common<'a> = Rc<RefCell<Option<Value<'a>>>>;
+
 #[derive(Clone)]
 pub(super) enum Value<'a> {
     Unknown,
@@ -65,6 +68,20 @@ pub(super) enum Value<'a> {
     Foreign,
     /// A function or module that torch compiles: the result of `torch.compile(f)`.
     Compiled(Rc<Compiled<'a>>),
+    /// An array with a value, which was created before tracing.
+    Array,
+    /// `x.at` and `x.at[i]`, where `x` is an array.
+    At,
+    /// An argument whose structure is not known: an array, or a tree of arrays. JAX traces all of them.
+    Tree,
+    /// A list or another iterable of unknown length: `[jnp.sum(w) for w in weights]`.
+    Many(Common<'a>),
+    /// A dictionary with unknown keys: `{name: jnp.mean(loss) for name, loss in losses.items()}`.
+    Table(Common<'a>),
+    /// A function after `jax.grad`, `jax.vmap` or a similar transformation.
+    Transformed(Rc<Transformed<'a>>),
+    /// `types.SimpleNamespace(rate=0.1)`
+    Namespace(Shared<(Rc<str>, Value<'a>)>),
     /// `super()`, for an object and the class whose method calls it.
     Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
 }
@@ -96,6 +113,19 @@ pub(super) struct Partial<'a> {
     pub keywords: Vec<(&'a str, Value<'a>)>,
 }
 
+pub(super) struct Transformed<'a> {
+    pub function: Value<'a>,
+    pub transformation: Transformation,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transformation {
+    /// `jax.grad(f)`
+    Gradient,
+    /// `jax.value_and_grad(f)`
+    ValueAndGradient,
+}
+
 /// The variables of a function or of the module, and the scope around it.
 pub(super) type Scope<'a> = Rc<Variables<'a>>;
 
@@ -104,6 +134,8 @@ pub(super) struct Variables<'a> {
     pub bound: RefCell<FxHashMap<&'a str, Value<'a>>>,
     /// The names that a `global` statement declares.
     pub globals: RefCell<FxHashSet<&'a str>>,
+    /// The names that a `nonlocal` statement declares.
+    pub nonlocals: RefCell<FxHashSet<&'a str>>,
     pub parent: Option<Scope<'a>>,
 }
 
@@ -173,6 +205,16 @@ impl<'a> Value<'a> {
         Self::List(Rc::new(RefCell::new(Some(elements))))
     }
 
+    /// An iterable of unknown length.
+    pub(super) fn many(element: Value<'a>) -> Self {
+        Self::Many(Rc::new(RefCell::new(Some(element))))
+    }
+
+    /// A dictionary with unknown keys.
+    pub(super) fn table(value: Value<'a>) -> Self {
+        Self::Table(Rc::new(RefCell::new(Some(value))))
+    }
+
     pub(super) fn tuple(elements: Vec<Value<'a>>) -> Self {
         Self::Tuple(elements.into())
     }
@@ -227,9 +269,13 @@ impl<'a> Value<'a> {
             Self::Tuple(elements) => Some(!elements.is_empty()),
             Self::List(elements) => elements.borrow().as_ref().map(|elements| !elements.is_empty()),
             Self::Dict(items) => items.borrow().as_ref().map(|items| !items.is_empty()),
-            Self::Class(_) | Self::Function(_) | Self::Lambda(_) | Self::Partial(_) | Self::Library(_) => {
-                Some(true)
-            }
+            Self::Class(_)
+            | Self::Function(_)
+            | Self::Lambda(_)
+            | Self::Partial(_)
+            | Self::Library(_)
+            | Self::Compiled(_)
+            | Self::Transformed(_) => Some(true),
             _ => None,
         }
     }
@@ -251,7 +297,8 @@ impl<'a> Value<'a> {
     pub(super) fn forget(&self) {
         match self {
             Self::List(elements) => *elements.borrow_mut() = None,
-            Self::Dict(items) => *items.borrow_mut() = None,
+            Self::Dict(items) | Self::Namespace(items) => *items.borrow_mut() = None,
+            Self::Many(common) | Self::Table(common) => *common.borrow_mut() = Some(Value::Unknown),
             Self::Layer(layer) => {
                 if let Layer::Sequential(layers) = &**layer {
                     *layers.borrow_mut() = None;
@@ -259,6 +306,7 @@ impl<'a> Value<'a> {
             }
             Self::Object(object) => *object.attributes.borrow_mut() = None,
             Self::Compiled(compiled) => compiled.function.forget(),
+            Self::Transformed(transformed) => transformed.function.forget(),
             Self::Partial(partial) => partial.function.forget(),
             Self::Function(function) => {
                 if let Some((object, _)) = &function.receiver {
@@ -287,7 +335,7 @@ impl<'a> Variables<'a> {
     }
 
     pub(super) fn get(&self, name: &str) -> Value<'a> {
-        if self.globals.borrow().contains(name)
+        if (self.globals.borrow().contains(name) || self.nonlocals.borrow().contains(name))
             && let Some(parent) = &self.parent
         {
             return parent.get(name);
@@ -310,7 +358,20 @@ impl<'a> Variables<'a> {
             // The scopes between a function and the module have no variable with this name.
             return parent.set(name, value);
         }
+        if self.nonlocals.borrow().contains(name)
+            && let Some(parent) = &self.parent
+        {
+            return parent.set_nearest(name, value);
+        }
         self.bound.borrow_mut().insert(name, value);
+    }
+
+    /// Sets a variable of the nearest enclosing function that has it.
+    fn set_nearest(&self, name: &'a str, value: Value<'a>) {
+        match &self.parent {
+            Some(parent) if !self.bound.borrow().contains_key(name) => parent.set_nearest(name, value),
+            _ => self.set(name, value),
+        }
     }
 
     /// Forgets a variable here and in the scopes around it.

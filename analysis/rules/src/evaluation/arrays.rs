@@ -1,0 +1,447 @@
+//! Functions of JAX and TensorFlow that call other functions: transformations, loops and branches of the graph, and maps
+//! over trees. The results of other functions come from their types.
+
+use std::rc::Rc;
+
+use ruff_python_ast as ast;
+use ruff_text_size::{Ranged, TextRange};
+
+use super::calls::Arguments;
+use super::traced::{Compiled, Mode};
+use super::trees::Constants;
+use super::values::{Partial, Transformation, Transformed, Value};
+use super::{Evaluated, Evaluation, Frame};
+
+/// The packages whose functions do not change their arguments, and whose classes may be bases.
+pub(super) const PACKAGES: [&str; 9] = [
+    "chex.",
+    "equinox.",
+    "flax.",
+    "haiku.",
+    "jax.",
+    "keras.",
+    "optax.",
+    "tensorflow.",
+    "tensorflow_probability.",
+];
+
+/// Decorators of libraries that return their function or class, or one that behaves like it.
+const TRANSPARENT: [&str; 27] = [
+    "abc.abstractmethod",
+    "chex.dataclass",
+    "dataclasses.dataclass",
+    "enum.unique",
+    "flax.struct.dataclass",
+    "functools.total_ordering",
+    "jax.tree_util.register_dataclass",
+    "jax.tree_util.register_pytree_node_class",
+    "chex.assert_max_traces",
+    "flax.linen.compact",
+    "flax.linen.nowrap",
+    "flax.linen.remat",
+    "functools.cache",
+    "functools.lru_cache",
+    "functools.wraps",
+    "jax.checkpoint",
+    "jax.custom_jvp",
+    "jax.custom_vjp",
+    "jax.named_call",
+    "jax.named_scope",
+    "jax.profiler.annotate_function",
+    "jax.remat",
+    "staticmethod",
+    "tensorflow.Module.with_name_scope",
+    "tensorflow.autograph.experimental.do_not_convert",
+    "typing.final",
+    "typing.override",
+];
+
+/// Functions of array libraries whose results are not one array.
+const OTHER_RESULTS: [&str; 78] = [
+    "array_repr",
+    "array_split",
+    "array_str",
+    "axis_index",
+    "axis_size",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "cond",
+    "custom_gradient",
+    "custom_linear_solve",
+    "custom_root",
+    "device",
+    "divmod",
+    "dsplit",
+    "dtype",
+    "dynamic_partition",
+    "eig",
+    "eigh",
+    "frexp",
+    "function",
+    "get_static_value",
+    "gradient",
+    "gradients",
+    "group",
+    "histogram",
+    "histogram2d",
+    "histogramdd",
+    "hsplit",
+    "init_scope",
+    "is_symbolic_tensor",
+    "is_tensor",
+    "iscomplexobj",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "ix_",
+    "lstsq",
+    "lu",
+    "meshgrid",
+    "modf",
+    "moments",
+    "name_scope",
+    "ndim",
+    "no_gradient",
+    "no_op",
+    "nonzero",
+    "numpy_function",
+    "polydiv",
+    "print",
+    "printoptions",
+    "promote_types",
+    "py_function",
+    "qr",
+    "reduce_precision",
+    "required_space_to_batch_paddings",
+    "result_type",
+    "save",
+    "savez",
+    "scan",
+    "shape",
+    "size",
+    "slogdet",
+    "sort",
+    "split",
+    "stop_gradient",
+    "svd",
+    "switch",
+    "timestamp",
+    "top_k",
+    "type",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
+    "unstack",
+    "vsplit",
+    "where",
+    "while_loop",
+    "map",
+];
+
+/// Functions that create an array.
+const CREATING: [&str; 25] = [
+    "PRNGKey",
+    "arange",
+    "array",
+    "asarray",
+    "bernoulli",
+    "categorical",
+    "constant",
+    "convert_to_tensor",
+    "eye",
+    "fill",
+    "full",
+    "full_like",
+    "key",
+    "linspace",
+    "normal",
+    "ones",
+    "ones_like",
+    "permutation",
+    "randint",
+    "random.normal",
+    "random.uniform",
+    "range",
+    "uniform",
+    "zeros",
+    "zeros_like",
+];
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Returns the result of applying decorators to a function or class.
+    pub(super) fn decorated_for_arrays(
+        &mut self,
+        decorated: Value<'a>,
+        decorators: &'a [ast::Decorator],
+        frame: &Frame<'a>,
+    ) -> Evaluated<Value<'a>> {
+        let mut value = decorated;
+        for decorator in decorators.iter().rev() {
+            if decorator.expression.as_name_expr().is_some_and(|name| name.id == "staticmethod") {
+                continue;
+            }
+            let function = self.outside(|it| it.value(&decorator.expression, frame))?;
+            value = match function {
+                Value::Library(_)
+                | Value::Partial(_)
+                | Value::Function(_)
+                | Value::Lambda(_)
+                | Value::Class(_) => self.call(&function, Arguments::of(vec![value]), decorator.range())?,
+                _ => Value::Unknown,
+            };
+        }
+        Ok(value)
+    }
+
+    /// Evaluates a call of a function of a library.
+    pub(super) fn array_library(
+        &mut self,
+        name: &str,
+        arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        if let Some(mode) = transformation(name) {
+            return Ok(self.transformed(name, mode, arguments));
+        }
+        let first = arguments.positional.first().cloned();
+        if TRANSPARENT.contains(&name) {
+            let is_function = first.as_ref().is_some_and(|it| !matches!(it, Value::Text(_) | Value::Int(_)));
+            return Ok(match first.filter(|_| is_function) {
+                // `functools.wraps(f)` is a decorator for another function.
+                Some(function) if name != "functools.wraps" => function,
+                _ => Value::Library("typing.final".into()),
+            });
+        }
+        if arguments.open {
+            return Ok(Value::Unknown);
+        }
+        let positional = arguments.positional.as_slice();
+        Ok(match (name, positional) {
+            (
+                "jax.grad" | "jax.jacfwd" | "jax.jacrev" | "jax.hessian" | "equinox.filter_grad",
+                [function, ..],
+            ) => transformed(function, Transformation::Gradient),
+            ("jax.value_and_grad" | "equinox.filter_value_and_grad", [function, ..]) => {
+                transformed(function, Transformation::ValueAndGradient)
+            }
+            ("jax.lax.scan", _) => self.scan(&arguments, range)?,
+            ("jax.lax.fori_loop", [_, _, body, init]) => {
+                let carried = self.traced_value(init, Mode::Jit);
+                let body = body.clone();
+                let arguments = Arguments::of(vec![Value::unshaped(), carried]);
+                let result = self.in_mode(Mode::Jit, |it| it.call(&body, arguments, range))?;
+                self.traced_value(&result, Mode::Jit)
+            }
+            ("jax.lax.while_loop", [condition, body, init]) => {
+                let carried = self.traced_value(init, Mode::Jit);
+                let result = self.in_mode(Mode::Jit, |it| {
+                    it.call(condition, Arguments::of(vec![carried.clone()]), range)?;
+                    it.call(body, Arguments::of(vec![carried]), range)
+                })?;
+                self.traced_value(&result, Mode::Jit)
+            }
+            ("jax.lax.cond", [_, first, second, operands @ ..]) => {
+                self.alternatives(&[first.clone(), second.clone()], operands, Mode::Jit, range)?
+            }
+            ("jax.lax.switch", [_, branches, operands @ ..]) => match branches.elements() {
+                Some(branches) => self.alternatives(&branches, operands, Mode::Jit, range)?,
+                None => Value::Unknown,
+            },
+            ("jax.lax.map", [function, values]) => {
+                let element = self.row(values);
+                let result =
+                    self.in_mode(Mode::Jit, |it| it.call(function, Arguments::of(vec![element]), range))?;
+                self.traced_value(&result, Mode::Jit)
+            }
+            ("jax.lax.associative_scan", [function, values, ..]) => {
+                let element = self.row(values);
+                let arguments = Arguments::of(vec![element.clone(), element]);
+                let result = self.in_mode(Mode::Jit, |it| it.call(function, arguments, range))?;
+                self.traced_value(&result, Mode::Jit)
+            }
+            (
+                "jax.lax.stop_gradient"
+                | "jax.device_put"
+                | "jax.device_get"
+                | "tensorflow.identity"
+                | "tensorflow.stop_gradient",
+                [value, ..],
+            ) => value.clone(),
+            ("tensorflow.cond", _) => {
+                let branches: Vec<Value> = [arguments.get(1, "true_fn"), arguments.get(2, "false_fn")]
+                    .into_iter()
+                    .flatten()
+                    .cloned()
+                    .collect();
+                self.alternatives(&branches, &[], Mode::Graph, range)?
+            }
+            ("tensorflow.while_loop", _) => {
+                let (Some(condition), Some(body), Some(variables)) =
+                    (arguments.get(0, "cond"), arguments.get(1, "body"), arguments.get(2, "loop_vars"))
+                else {
+                    return Ok(Value::Unknown);
+                };
+                let Some(carried) = self.traced_value(variables, Mode::Jit).elements() else {
+                    return Ok(Value::Unknown);
+                };
+                self.in_mode(Mode::Graph, |it| {
+                    it.call(condition, Arguments::of(carried.clone()), range)?;
+                    it.call(body, Arguments::of(carried), range)
+                })?
+            }
+            ("tensorflow.map_fn" | "tensorflow.vectorized_map", [function, values, ..]) => {
+                let element = values.element().unwrap_or_else(|| self.row(values));
+                self.in_mode(Mode::Graph, |it| it.call(function, Arguments::of(vec![element]), range))?
+            }
+            (
+                "jax.tree.map"
+                | "jax.tree_util.tree_map"
+                | "jax.tree_map"
+                | "tensorflow.nest.map_structure"
+                | "optax.tree_utils.tree_map",
+                [function, trees @ ..],
+            ) => {
+                let (function, trees) = (function.clone(), trees.to_vec());
+                self.map_trees(&function, &trees, range)?
+            }
+            ("jax.tree_util.tree_map_with_path" | "jax.tree.map_with_path", [function, trees @ ..]) => {
+                let function = Value::Partial(Rc::new(Partial {
+                    function: function.clone(),
+                    positional: vec![Value::Unknown],
+                    keywords: Vec::new(),
+                }));
+                let trees = trees.to_vec();
+                self.map_trees(&function, &trees, range)?
+            }
+            ("jax.tree.leaves" | "jax.tree_util.tree_leaves" | "tensorflow.nest.flatten", [tree, ..]) => {
+                self.leaves(tree)
+            }
+            ("jax.tree.flatten" | "jax.tree_util.tree_flatten", [tree, ..]) => {
+                Value::tuple(vec![self.leaves(tree), Value::Unknown])
+            }
+            _ if creates_array(name) => self.computed_array(),
+            ("jax.numpy.where" | "tensorflow.where", [condition, first, second])
+                if [condition, first, second].into_iter().any(Value::holds_tensor) =>
+            {
+                Value::unshaped()
+            }
+            ("jax.numpy.sort", [value, ..]) if value.holds_tensor() => Value::unshaped(),
+            _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
+            _ if PACKAGES.iter().any(|package| name.starts_with(package)) => Value::Unknown,
+            _ => return self.of_containers(name, arguments, range),
+        })
+    }
+
+    /// Returns the result of `jax.jit(f)` and similar calls. Without a function, the result is a decorator.
+    fn transformed(&mut self, name: &str, mode: Mode, arguments: Arguments<'a>) -> Value<'a> {
+        let function = arguments.positional.first().or_else(|| arguments.get(usize::MAX, "fun")).cloned();
+        let Some(function) = function else {
+            return Value::Partial(Rc::new(Partial {
+                function: Value::Library(name.into()),
+                positional: Vec::new(),
+                keywords: arguments.keywords,
+            }));
+        };
+        let constants = match mode {
+            Mode::Map => Constants::of_map(&arguments),
+            _ => Constants::of_jit(name, &arguments),
+        };
+        Value::Compiled(Rc::new(Compiled { function, mode, constants }))
+    }
+
+    /// Evaluates a call of `jax.grad(f)` or `jax.value_and_grad(f)`.
+    pub(super) fn transformed_call(
+        &mut self,
+        transformed: &Rc<Transformed<'a>>,
+        arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        let gradient = match arguments.positional.first() {
+            Some(value @ (Value::Tensor(..) | Value::Tree)) => value.clone(),
+            _ => Value::Unknown,
+        };
+        let value = self.call(&transformed.function, arguments, range)?;
+        Ok(match transformed.transformation {
+            Transformation::Gradient => gradient,
+            Transformation::ValueAndGradient => Value::tuple(vec![value, gradient]),
+        })
+    }
+
+    /// Evaluates `lax.scan(f, init, xs)`.
+    fn scan(&mut self, arguments: &Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
+        let (Some(body), Some(init)) = (arguments.get(0, "f"), arguments.get(1, "init")) else {
+            return Ok(Value::Unknown);
+        };
+        let rows = arguments.get(2, "xs").map_or(Value::None, |values| self.row(values));
+        let carried = self.traced_value(init, Mode::Jit);
+        let result =
+            self.in_mode(Mode::Jit, |it| it.call(body, Arguments::of(vec![carried, rows]), range))?;
+        Ok(self.traced_value(&result, Mode::Jit))
+    }
+
+    /// Returns what `lax.scan` passes to its body for an iteration over a tree.
+    fn row(&self, values: &Value<'a>) -> Value<'a> {
+        self.traced_value(values, Mode::Jit)
+    }
+
+    /// Evaluates the functions of which the graph runs one.
+    fn alternatives(
+        &mut self,
+        branches: &[Value<'a>],
+        operands: &[Value<'a>],
+        mode: Mode,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        let operands: Vec<Value> = operands.iter().map(|it| self.traced_value(it, mode)).collect();
+        let mut results = Vec::new();
+        for branch in branches {
+            results.push(self.in_mode(mode, |it| it.call(branch, Arguments::of(operands.clone()), range))?);
+        }
+        let joined = Value::common(&results).unwrap_or(Value::Unknown);
+        Ok(self.traced_value(&joined, mode))
+    }
+}
+
+/// Returns how a transformation traces its function.
+fn transformation(name: &str) -> Option<Mode> {
+    Some(match name {
+        "jax.jit" | "jax.pmap" | "jax.experimental.pjit.pjit" | "equinox.filter_jit" | "flax.nnx.jit" => {
+            Mode::Jit
+        }
+        "jax.vmap" | "equinox.filter_vmap" => Mode::Map,
+        "tensorflow.function" => Mode::Graph,
+        _ => return None,
+    })
+}
+
+/// Returns whether a function returns an array, whatever its arguments are.
+fn creates_array(name: &str) -> bool {
+    let own =
+        ["jax.numpy.", "jax.random.", "tensorflow."].iter().find_map(|package| name.strip_prefix(package));
+    name == "jax.random.split" || own.is_some_and(|own| CREATING.contains(&own))
+}
+
+/// Returns whether a function returns one array for an array.
+fn returns_array(name: &str) -> bool {
+    let Some((module, own)) = name.rsplit_once('.') else { return false };
+    let is_module = matches!(
+        module,
+        "jax.numpy"
+            | "jax.nn"
+            | "jax.lax"
+            | "jax.scipy.special"
+            | "jax.scipy.stats.norm"
+            | "jax.numpy.linalg"
+            | "jax.numpy.fft"
+            | "tensorflow"
+            | "tensorflow.math"
+            | "tensorflow.nn"
+            | "tensorflow.linalg"
+            | "tensorflow.signal"
+    );
+    is_module && own.starts_with(char::is_lowercase) && !OTHER_RESULTS.contains(&own)
+}
+
+fn transformed<'a>(function: &Value<'a>, transformation: Transformation) -> Value<'a> {
+    Value::Transformed(Rc::new(Transformed { function: function.clone(), transformation }))
+}

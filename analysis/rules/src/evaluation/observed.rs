@@ -1,0 +1,275 @@
+//! The expressions whose values are traced arrays while JAX or TensorFlow traces a function. The rules take them for
+//! arrays, also where the type engine does not infer it:
+//!
+//! ```python
+//! queue = collections.deque(maxlen=3)
+//! queue.append(jnp.sum(x))
+//! float(queue[0])                     # `queue[0]` has the type `Unknown`, and is a tracer
+//! ```
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use ag_db::{Db, Document, Project, with_text};
+use ag_index::assumptions::{Source, Stage};
+use ag_index::dialect::{Dialect, RootKind};
+use ag_index::facts::{Binding, Fact};
+use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
+use ag_staging::queries;
+use ag_syntax::expressions;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::calls::Arguments;
+use super::classes::method;
+use super::modules::{MOST_FILES, imported};
+use super::statements::Flow;
+use super::traced::Mode;
+use super::values::{Function, Value};
+use super::{Evaluated, Evaluation, Frame, Framework};
+use crate::FileContext;
+use crate::sources::{Contexts, Sources};
+
+/// The expressions of a function that are traced arrays, relative to the function, and whether staged code certainly
+/// reaches them.
+pub(crate) type Traced = FxHashMap<TextRange, bool>;
+
+/// Returns the expressions of a function that are traced arrays.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Traced {
+    let document = function.document(db);
+    let index = file_index(db, document);
+    let Some((_, entry)) = index.definitions.find(function.path(db)) else { return Traced::default() };
+    let documents = Project::try_get(db).map(|project| project.documents(db));
+    let others =
+        documents.filter(|it| it.len() <= MOST_FILES).into_iter().flat_map(|it| it.values().copied());
+    let programs = std::iter::once(document)
+        .chain(others.filter(|other| *other != document && imported(db, *other).contains(&document)));
+    let mut found = Traced::default();
+    for program in programs.filter(|program| stages_arrays(db, *program)) {
+        let expressions = observed(db, program).get(&document).into_iter().flatten();
+        for (range, is_reached) in expressions.filter(|(range, _)| entry.range.contains_range(*range)) {
+            *found.entry(*range - entry.range.start()).or_default() |= is_reached;
+        }
+    }
+    found
+}
+
+/// Returns whether a file uses JAX or TensorFlow.
+fn stages_arrays(db: &dyn Db, document: Document) -> bool {
+    let imports = &file_index(db, document).imports;
+    ["jax", "tensorflow", "flax", "keras", "optax", "equinox"].iter().any(|package| imports.uses(package))
+}
+
+/// Returns the expressions that are traced arrays, in each file of a program.
+#[salsa::tracked(returns(ref))]
+fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRange, bool)>> {
+    with_text(db, document, |text| {
+        let Some(parsed) = tree_of(db, document, text) else { return FxHashMap::default() };
+        let (imports, sources) = (queries::imports(db, document), Sources::default());
+        let ctx = FileContext::new(db, document, text, &parsed, imports, &sources);
+        let contexts = Contexts::of(&ctx);
+        let mut evaluation = Evaluation::new(&ctx, &contexts, Framework::Arrays);
+        let frame = Frame { scope: evaluation.module.clone(), receiver: None };
+        let _: Evaluated<()> = evaluation.load_imports();
+        let _: Evaluated<Flow> = evaluation.block(ctx.parsed.suite(), &frame);
+        evaluation.entries(&ctx, &frame);
+        let mut found: FxHashMap<Document, Vec<(TextRange, bool)>> = FxHashMap::default();
+        for ((document, range), is_reached) in evaluation.observed {
+            found.entry(document).or_default().push((range, is_reached));
+        }
+        found.values_mut().for_each(|all| all.sort_by_key(|(range, _)| (range.start(), range.end())));
+        found
+    })
+}
+
+impl<'c, 'a> Evaluation<'c, 'a> {
+    /// Evaluates the functions and methods of a file that its program does not call: first the roots, and last those that
+    /// other staged code calls.
+    fn entries(&mut self, ctx: &'c FileContext<'a>, frame: &Frame<'a>) {
+        (self.ctx, self.module) = (ctx, frame.scope.clone());
+        let mut entries: Vec<(Option<&'a ast::StmtClassDef>, &'a ast::StmtFunctionDef)> = Vec::new();
+        for statement in ctx.parsed.suite() {
+            match statement {
+                Stmt::FunctionDef(def) => entries.push((None, def)),
+                Stmt::ClassDef(class) => {
+                    let methods = class.body.iter().filter_map(Stmt::as_function_def_stmt);
+                    entries.extend(methods.map(|def| (Some(class), def)));
+                }
+                _ => {}
+            }
+        }
+        entries.retain(|(_, def)| !def.is_async);
+        entries.sort_by_key(|(_, def)| match self.stage_of(def) {
+            Some(stage) if stage.root.is_some() => 0,
+            None => 1,
+            Some(_) => 2,
+        });
+        // Each of them runs after the code of the modules.
+        let forgotten = self.forgotten.clone();
+        for (class, def) in entries {
+            if self.called.contains(&(ctx.document, def.range)) {
+                continue;
+            }
+            (self.ctx, self.module) = (ctx, frame.scope.clone());
+            self.forgotten.clone_from(&forgotten);
+            let receiver = class.and_then(|class| self.representative(class));
+            if class.is_some() && receiver.is_none() {
+                continue;
+            }
+            let function = Function { def, scope: frame.scope.clone(), receiver, class: None };
+            self.entry(&Rc::new(function));
+        }
+    }
+
+    /// Evaluates a function with arguments of which only the types are known, and then the functions that it defines and
+    /// does not call.
+    fn entry(&mut self, function: &Rc<Function<'a>>) {
+        let mut queue = VecDeque::from([function.clone()]);
+        let (ctx, module) = (self.ctx, self.module.clone());
+        while let Some(function) = queue.pop_front() {
+            (self.ctx, self.module) = (ctx, module.clone());
+            self.depth = 0;
+            self.nested = 0;
+            self.traced.clear();
+            self.yielded.clear();
+            self.returns.clear();
+            self.defined.clear();
+            let stage = self.stage_of(function.def);
+            self.is_reached = stage.is_none_or(|stage| stage.root.is_some() && !stage.uncertain);
+            let parameters = function.def.parameters.iter_non_variadic_params();
+            let keywords = parameters.skip(usize::from(function.receiver.is_some())).map(|parameter| {
+                let name = parameter.name().as_str();
+                (
+                    name,
+                    stage.map_or(Value::Unknown, |stage| argument(stage, name, parameter.default.is_some())),
+                )
+            });
+            let keywords = keywords.collect();
+            self.traced.extend(stage.and_then(mode_of));
+            let _: Evaluated<Value> = self.run(&function, Vec::new(), keywords);
+            let nested = std::mem::take(&mut self.defined);
+            let document = ctx.document;
+            queue.extend(nested.into_iter().filter(|it| !self.called.contains(&(document, it.def.range))));
+        }
+    }
+
+    /// Returns an object of a class, made with unknown arguments.
+    fn representative(
+        &mut self,
+        class: &'a ast::StmtClassDef,
+    ) -> Option<(Rc<super::values::Object<'a>>, &'a ast::StmtClassDef)> {
+        self.depth = 0;
+        self.nested = 0;
+        self.traced.clear();
+        self.yielded.clear();
+        let hierarchy = self.hierarchy(class)?;
+        let constructor = hierarchy.classes.iter().find_map(|class| method(class, "__init__"));
+        let keywords =
+            constructor.into_iter().flat_map(|def| def.parameters.iter_non_variadic_params().skip(1));
+        let mut arguments = Arguments {
+            keywords: keywords.map(|parameter| (parameter.name().as_str(), Value::Unknown)).collect(),
+            ..Arguments::default()
+        };
+        if constructor.is_none() {
+            let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
+            let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());
+            arguments.keywords = names.map(|name| (name.id.as_str(), Value::Unknown)).collect();
+        }
+        match self.create(class, arguments) {
+            Ok(Value::Object(object)) => Some((object, class)),
+            _ => None,
+        }
+    }
+
+    fn stage_of(&self, def: &ast::StmtFunctionDef) -> Option<&'a Stage> {
+        let (db, document) = (self.ctx.db, self.ctx.document);
+        let functions = &file_index(db, document).definitions.functions;
+        let entry = functions.iter().find(|entry| entry.name_range == def.name.range())?;
+        queries::stage(db, FunctionId::new(db, document, entry.path.clone())).as_ref()
+    }
+
+    /// Records a traced array. The value of an operation that the evaluation does not know comes from its type.
+    pub(super) fn observed(&mut self, expression: &'a Expr, value: Value<'a>) -> Value<'a> {
+        let value = match value {
+            Value::Unknown if self.has_established_type(expression) => {
+                if self.types().contains(&expression.range()) { Value::unshaped() } else { Value::Unknown }
+            }
+            value => value,
+        };
+        if matches!(value, Value::Tensor(..)) {
+            *self.observed.entry((self.ctx.document, expression.range())).or_default() |= self.is_reached;
+        }
+        value
+    }
+
+    /// Returns whether the type of an expression shows that it is traced. The types of parameters may be assumptions or
+    /// annotations that arrays with a value satisfy, but a call of a library returns a traced array.
+    fn has_established_type(&self, expression: &Expr) -> bool {
+        let Expr::Call(call) = expression else { return false };
+        let is_traced = matches!(self.traced.last(), Some(mode) if *mode != Mode::Map);
+        is_traced
+            && match &*call.func {
+                Expr::Attribute(method) => {
+                    self.ctx.resolve(&call.func).is_some() || !method.value.is_name_expr()
+                }
+                function => self.ctx.resolve(function).is_some() || function.is_call_expr(),
+            }
+    }
+
+    /// Returns the expressions of the current file that are Tensors by their types.
+    fn types(&mut self) -> Rc<FxHashSet<TextRange>> {
+        let (db, document) = (self.ctx.db, self.ctx.document);
+        let known = self.types.entry(document).or_insert_with(|| Rc::new(typed(db, document)));
+        known.clone()
+    }
+}
+
+/// Returns the expressions of a file that are Tensors by their types.
+fn typed(db: &dyn Db, document: Document) -> FxHashSet<TextRange> {
+    let mut found = FxHashSet::default();
+    for entry in &file_index(db, document).definitions.functions {
+        let function = FunctionId::new(db, document, entry.path.clone());
+        if queries::stage(db, function).is_none() {
+            continue;
+        }
+        let (Some(tree), facts) = (function_ast(db, function), queries::facts(db, function)) else {
+            continue;
+        };
+        for expression in expressions::of_function(tree.def()) {
+            let fact = expressions::id(expression).and_then(|id| facts.get(id));
+            if fact.is_some_and(Fact::is_tensor) {
+                found.insert(expression.range() + entry.range.start());
+            }
+        }
+    }
+    found
+}
+
+/// Returns the argument with which a staged function is evaluated on its own.
+fn argument<'a>(stage: &Stage, name: &str, has_default: bool) -> Value<'a> {
+    let position = stage.parameters.iter().position(|parameter| parameter.name == name);
+    let Some(parameter) = position.and_then(|position| stage.parameters.get(position.into())) else {
+        return Value::Unknown;
+    };
+    let is_static = parameter.bound || position.is_some_and(|it| stage.static_parameters.contains(it.into()));
+    match parameter.source {
+        _ if is_static || stage.static_parameters.more => Value::Unknown,
+        Source::Assumption if stage.dialect == Dialect::Jax && !has_default => Value::Tree,
+        Source::Assumption | Source::Receiver | Source::Unknown => Value::Unknown,
+        _ if parameter.binding == Binding::Staged => Value::unshaped(),
+        _ => Value::Unknown,
+    }
+}
+
+/// Returns how a function is traced; `None` if arrays have values in it.
+fn mode_of(stage: &Stage) -> Option<Mode> {
+    match (stage.dialect, stage.mode) {
+        (Dialect::Jax, RootKind::JaxGrad) => None,
+        (Dialect::Jax, RootKind::JaxVmap) => Some(Mode::Map),
+        (Dialect::Jax, _) => Some(Mode::Jit),
+        (Dialect::Torch, _) => None,
+        _ => Some(Mode::Graph),
+    }
+}

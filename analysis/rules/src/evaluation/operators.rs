@@ -1,0 +1,209 @@
+//! Operators: arithmetic and comparisons.
+
+use std::rc::Rc;
+
+use ruff_python_ast::{CmpOp, Operator};
+use ruff_text_size::TextRange;
+
+use super::calls::shown;
+use super::dtypes::Dtype;
+use super::values::Value;
+use super::{Evaluated, Evaluation, Framework, MOST_ITERATIONS, sizes};
+
+/// Larger integers are not evaluated.
+pub(super) const LARGEST: i64 = 1 << 30;
+
+impl<'a> Evaluation<'_, 'a> {
+    pub(super) fn operation(
+        &mut self,
+        op: Operator,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        if op == Operator::MatMult {
+            self.check_product(left, right, range)?;
+        }
+        if self.framework == Framework::Arrays {
+            match (left, right) {
+                (Value::Tensor(..), _) | (_, Value::Tensor(..)) => return Ok(Value::unshaped()),
+                // `tree * 2` may repeat a tuple, and `tree + tree` may join two.
+                (Value::Tree, Value::Int(_)) | (Value::Int(_), Value::Tree) if op == Operator::Mult => {
+                    return Ok(Value::Tree);
+                }
+                (Value::Tree, Value::Tree) if op == Operator::Add => return Ok(Value::Tree),
+                (Value::Tree, Value::Int(_) | Value::Float(_) | Value::Array | Value::Tree)
+                | (Value::Int(_) | Value::Float(_) | Value::Array, Value::Tree) => {
+                    return Ok(Value::unshaped());
+                }
+                (Value::Array, Value::Int(_) | Value::Float(_) | Value::Array)
+                | (Value::Int(_) | Value::Float(_), Value::Array) => return Ok(self.computed_array()),
+                (Value::Dict(left), Value::Dict(right)) if op == Operator::BitOr => {
+                    let joined =
+                        left.borrow().clone().zip(right.borrow().clone()).map(|(mut known, more)| {
+                            known.retain(|(key, _)| !more.iter().any(|(other, _)| other == key));
+                            known.extend(more);
+                            known
+                        });
+                    return Ok(Value::Dict(Rc::new(joined.into())));
+                }
+                _ => {}
+            }
+        }
+        let dtype = self.promoted(op, left, right);
+        let result = match (left, right) {
+            (Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
+            | (Value::Int(_) | Value::Float(_), Value::Number) => Value::Number,
+            (symbol @ Value::Symbol(_), Value::Int(_)) | (Value::Int(_), symbol @ Value::Symbol(_)) => {
+                symbol.clone()
+            }
+            (Value::Text(left), Value::Text(right)) if op == Operator::Add => {
+                Value::Text(format!("{left}{right}").into())
+            }
+            (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
+            (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
+                let number = |value: &Value| match value {
+                    #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
+                    Value::Int(value) => *value as f64,
+                    Value::Float(value) => *value,
+                    _ => f64::NAN,
+                };
+                let (left, right) = (number(left), number(right));
+                match op {
+                    Operator::Add => Value::Float(left + right),
+                    Operator::Sub => Value::Float(left - right),
+                    Operator::Mult => Value::Float(left * right),
+                    Operator::Div if right != 0.0 => Value::Float(left / right),
+                    _ => Value::Unknown,
+                }
+            }
+            (Value::Tensor(Some(left), _), Value::Tensor(Some(right), _)) => {
+                let result = match op {
+                    Operator::MatMult => sizes::matmul(left, right),
+                    _ => sizes::broadcast(left, right),
+                };
+                Value::tensor(result.map_err(|reason| {
+                    let (left, right) = (shown(left), shown(right));
+                    let op = op.as_str();
+                    self.fail(range, format!("the shapes {left} and {right} do not fit `{op}`: {reason}"))
+                })?)
+            }
+            (
+                tensor @ Value::Tensor(..),
+                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
+            )
+            | (
+                Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
+                tensor @ Value::Tensor(..),
+            ) => tensor.clone(),
+            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
+            (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) if op == Operator::Add => {
+                match (left.elements(), right.elements()) {
+                    (Some(left_elements), Some(more)) => {
+                        let joined = left_elements.into_iter().chain(more).collect();
+                        if matches!(left, Value::List(_)) {
+                            Value::list(joined)
+                        } else {
+                            Value::tuple(joined)
+                        }
+                    }
+                    _ => Value::Unknown,
+                }
+            }
+            (Value::List(_) | Value::Tuple(_), Value::Int(count)) if op == Operator::Mult => {
+                let count = usize::try_from(*count).unwrap_or(0);
+                let is_small = |it: &Vec<_>| it.len().saturating_mul(count) <= MOST_ITERATIONS;
+                match left.elements().filter(is_small) {
+                    Some(elements) => {
+                        let repeated =
+                            elements.iter().cycle().take(elements.len() * count).cloned().collect();
+                        if matches!(left, Value::List(_)) {
+                            Value::list(repeated)
+                        } else {
+                            Value::tuple(repeated)
+                        }
+                    }
+                    None => Value::Unknown,
+                }
+            }
+            _ => Value::Unknown,
+        };
+        Ok(result.with_dtype(dtype))
+    }
+
+    pub(super) fn comparison(
+        &mut self,
+        op: CmpOp,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        let truth = match (op, left, right) {
+            (CmpOp::Is, value, Value::None) => is_none(value),
+            (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
+            (CmpOp::In | CmpOp::NotIn, Value::Text(key), Value::Dict(items)) if self.explores() => {
+                let items = items.borrow();
+                let found = items.as_ref().map(|items| items.iter().any(|(known, _)| known == key));
+                found.map(|found| found == (op == CmpOp::In))
+            }
+            (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
+            (CmpOp::Eq | CmpOp::NotEq, Value::Tensor(..), Value::None)
+            | (CmpOp::Eq | CmpOp::NotEq, Value::None, Value::Tensor(..))
+                if self.explores() =>
+            {
+                Some(op == CmpOp::NotEq)
+            }
+            (_, Value::Tree, Value::Int(_) | Value::Float(_) | Value::Array | Value::Tree)
+            | (_, Value::Int(_) | Value::Float(_) | Value::Array, Value::Tree)
+                if !matches!(op, CmpOp::Eq | CmpOp::NotEq) =>
+            {
+                return Ok(Value::unshaped());
+            }
+            (_, Value::Array, Value::Int(_) | Value::Float(_) | Value::Array) => {
+                return Ok(self.computed_array());
+            }
+            (_, Value::Tensor(..), _) | (_, _, Value::Tensor(..)) => {
+                return Ok(self.operation(Operator::Add, left, right, range)?.with_dtype(Dtype::Bool));
+            }
+            (_, Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
+            | (_, Value::Int(_) | Value::Float(_), Value::Number) => return Ok(Value::Number),
+            (CmpOp::Eq, Value::Text(left), Value::Text(right)) => Some(left == right),
+            (CmpOp::NotEq, Value::Text(left), Value::Text(right)) => Some(left != right),
+            (_, Value::Int(left), Value::Int(right)) => match op {
+                CmpOp::Eq => Some(left == right),
+                CmpOp::NotEq => Some(left != right),
+                CmpOp::Lt => Some(left < right),
+                CmpOp::LtE => Some(left <= right),
+                CmpOp::Gt => Some(left > right),
+                CmpOp::GtE => Some(left >= right),
+                _ => None,
+            },
+            _ => None,
+        };
+        Ok(truth.map_or(Value::Unknown, Value::Bool))
+    }
+}
+
+fn is_none(value: &Value) -> Option<bool> {
+    match value {
+        Value::Unknown | Value::Tree => None,
+        Value::None => Some(true),
+        _ => Some(false),
+    }
+}
+
+fn arithmetic<'a>(op: Operator, left: i64, right: i64) -> Value<'a> {
+    let result = match op {
+        Operator::Add => left.checked_add(right),
+        Operator::Sub => left.checked_sub(right),
+        Operator::Mult => left.checked_mul(right),
+        // Python rounds down.
+        Operator::FloorDiv => left.checked_div_euclid(right).filter(|_| right > 0),
+        Operator::Mod => left.checked_rem_euclid(right).filter(|_| right > 0),
+        Operator::Pow => u32::try_from(right).ok().and_then(|right| left.checked_pow(right)),
+        #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
+        Operator::Div if right != 0 => return Value::Float(left as f64 / right as f64),
+        _ => None,
+    };
+    result.filter(|result| result.abs() <= LARGEST).map_or(Value::Unknown, Value::Int)
+}

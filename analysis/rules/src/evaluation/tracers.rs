@@ -1,0 +1,280 @@
+//! Operations of Python on arrays that are traced: methods, builtin functions, items.
+
+use ruff_python_ast::{self as ast, Expr, Operator};
+use ruff_text_size::Ranged;
+
+use super::calls::Arguments;
+use super::values::Value;
+use super::{Evaluated, Evaluation};
+
+/// The methods of arrays whose results are not arrays.
+const OTHER_METHODS: [&str; 23] = [
+    "as_integer_ratio",
+    "bit_count",
+    "bit_length",
+    "block_until_ready",
+    "consumers",
+    "devices",
+    "eval",
+    "experimental_ref",
+    "get_shape",
+    "hex",
+    "is_deleted",
+    "is_integer",
+    "item",
+    "numpy",
+    "ref",
+    "set_shape",
+    "to_device",
+    "to_bytes",
+    "tobytes",
+    "tolist",
+    "unsafe_buffer_pointer",
+    "value_index",
+    "_asdict",
+];
+
+/// Methods that arrays have and other trees do not.
+const ARRAY_METHODS: [&str; 26] = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "clip",
+    "conj",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "flatten",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ravel",
+    "repeat",
+    "reshape",
+    "round",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "transpose",
+    "var",
+];
+
+/// The classes of which a traced array is no instance.
+const OTHER_CLASSES: [&str; 12] = [
+    "bool",
+    "bytes",
+    "complex",
+    "dict",
+    "float",
+    "frozenset",
+    "int",
+    "list",
+    "set",
+    "str",
+    "tuple",
+    "ndarray",
+];
+
+/// The classes of which a traced array is an instance.
+const ARRAY_CLASSES: [&str; 5] =
+    ["jax.Array", "jax.core.Tracer", "jax.numpy.ndarray", "tensorflow.Tensor", "jax.typing.ArrayLike"];
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Evaluates a method of an array; `None` for other objects.
+    pub(super) fn array_method(&self, object: &Value<'a>, name: &str) -> Option<Value<'a>> {
+        match object {
+            Value::Tensor(..) if OTHER_METHODS.contains(&name) => Some(Value::Unknown),
+            Value::Tensor(..) | Value::At => Some(Value::unshaped()),
+            Value::Tree if ARRAY_METHODS.contains(&name) => Some(Value::unshaped()),
+            Value::Array if OTHER_METHODS.contains(&name) => Some(Value::Unknown),
+            Value::Array => Some(self.computed_array()),
+            _ => None,
+        }
+    }
+
+    /// Evaluates a builtin function, as far as it differs for arrays and containers of unknown length.
+    pub(super) fn array_builtin(
+        &mut self,
+        name: &str,
+        arguments: &Arguments<'a>,
+        call: &'a ast::ExprCall,
+    ) -> Evaluated<Option<Value<'a>>> {
+        Ok(match (name, arguments.positional.as_slice()) {
+            ("isinstance", [value, _]) => call
+                .arguments
+                .args
+                .get(1)
+                .and_then(|classes| self.is_instance(value, classes))
+                .map(Value::Bool),
+            ("abs" | "round" | "pow", [Value::Tensor(..), ..]) => Some(Value::unshaped()),
+            ("int" | "float" | "bool" | "complex" | "len" | "str" | "repr", [Value::Tensor(..)]) => {
+                Some(Value::Unknown)
+            }
+            ("sum", [values @ Value::Many(_), ..]) => match values.element() {
+                Some(tensor @ Value::Tensor(..)) => Some(tensor),
+                _ => Some(Value::Unknown),
+            },
+            ("sum", [values, start]) => {
+                let Some(elements) = self.elements(values)? else { return Ok(None) };
+                let mut total = start.clone();
+                for element in elements {
+                    total = self.operation(Operator::Add, &total, &element, call.range())?;
+                }
+                Some(total)
+            }
+            ("max" | "min", [first, second, ..]) if first.is_traced() || second.is_traced() => {
+                Some(first.joined(second))
+            }
+            ("max" | "min" | "sorted", [values]) if arguments.get(usize::MAX, "key").is_some() => {
+                let common = match self.elements(values)? {
+                    Some(elements) => Value::common(&elements).unwrap_or(Value::Unknown),
+                    None => values.element().unwrap_or(Value::Unknown),
+                };
+                let first = match self.elements(values)? {
+                    Some(elements) => elements.into_iter().next().unwrap_or(Value::Unknown),
+                    None => common.clone(),
+                };
+                if let Some(key) = arguments.get(usize::MAX, "key") {
+                    self.call(key, Arguments::of(vec![first]), call.range())?;
+                }
+                // The order is not known.
+                Some(if name == "sorted" { Value::many(common) } else { common })
+            }
+            ("max" | "min", [values]) => {
+                let common = match self.elements(values)? {
+                    Some(elements) => Value::common(&elements),
+                    None => values.element(),
+                };
+                common.filter(|common| matches!(common, Value::Tensor(..)))
+            }
+            ("list" | "tuple" | "reversed" | "sorted" | "iter", [values]) => {
+                values.element().filter(|_| !matches!(values, Value::Tree)).map(Value::many)
+            }
+            ("next", [values, ..]) => match values {
+                Value::List(elements) => elements.borrow().as_ref().and_then(|it| it.first().cloned()),
+                values => values.element(),
+            },
+            ("dict", [Value::Dict(items)]) => {
+                let mut items = items.borrow().clone().unwrap_or_default();
+                let keywords = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
+                items.extend(keywords);
+                Some(Value::Dict(std::rc::Rc::new(Some(items).into())))
+            }
+            ("dict", [pairs]) => {
+                let Some(pairs) = self.elements(pairs)? else { return Ok(None) };
+                let mut items = Vec::new();
+                for pair in pairs {
+                    match pair.elements().as_deref() {
+                        Some([Value::Text(key), value]) => items.push((key.clone(), value.clone())),
+                        _ => return Ok(None),
+                    }
+                }
+                Some(Value::Dict(std::rc::Rc::new(Some(items).into())))
+            }
+            ("enumerate", [values, rest @ ..]) => {
+                let start = rest.first().or_else(|| arguments.get(usize::MAX, "start"));
+                match (self.elements(values)?, start.map_or(Some(0), Value::as_int)) {
+                    (Some(elements), Some(start)) => {
+                        let pair = |(index, value)| Value::tuple(vec![Value::Int(index), value]);
+                        Some(Value::list((start..).zip(elements).map(pair).collect()))
+                    }
+                    (Some(elements), None) => {
+                        let pair = |value| Value::tuple(vec![Value::Unknown, value]);
+                        Some(Value::list(elements.into_iter().map(pair).collect()))
+                    }
+                    (None, _) => {
+                        values.element().map(|it| Value::many(Value::tuple(vec![Value::Unknown, it])))
+                    }
+                }
+            }
+            ("zip", columns) => {
+                let mut row = Vec::new();
+                let mut is_known = true;
+                for column in columns {
+                    let elements = self.elements(column)?;
+                    is_known &= elements.is_some();
+                    let common = elements.and_then(|elements| Value::common(&elements));
+                    row.push(common.or_else(|| column.element()).unwrap_or(Value::Unknown));
+                }
+                (!is_known).then(|| Value::many(Value::tuple(row)))
+            }
+            ("map", [function, values]) if self.elements(values)?.is_none() => match values.element() {
+                Some(element) => {
+                    let result = self.call(function, Arguments::of(vec![element]), call.range())?;
+                    Some(Value::many(result))
+                }
+                None => None,
+            },
+            ("getattr", [object, Value::Text(name), default @ ..]) => match self.attribute(object, name)? {
+                Value::Unknown => default.first().map(|_| Value::Unknown),
+                value => Some(value),
+            },
+            ("setattr", [Value::Object(object), Value::Text(name), value]) => {
+                if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                    attributes.insert(name.to_string(), value.clone());
+                }
+                Some(Value::None)
+            }
+            ("vars", [Value::Namespace(items)]) => Some(Value::Dict(items.clone())),
+            _ => None,
+        })
+    }
+
+    /// Returns whether a value is an instance of a class, or of one of several.
+    fn is_instance(&self, value: &Value<'a>, classes: &'a Expr) -> Option<bool> {
+        let classes = match classes {
+            Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+            class => vec![class],
+        };
+        let mut names = Vec::new();
+        for class in classes {
+            let resolved = self.ctx.resolve(class).map(|name| name.to_string());
+            names.push(resolved.or_else(|| Some(class.as_name_expr()?.id.to_string()))?);
+        }
+        let is = |own: &[&str]| names.iter().any(|name| own.contains(&name.as_str()));
+        match value {
+            Value::Tensor(..) if is(&ARRAY_CLASSES) => Some(true),
+            Value::Tensor(..) => {
+                let is_other = |name: &String| {
+                    OTHER_CLASSES.contains(&name.as_str())
+                        || name == "numpy.ndarray"
+                        || name.starts_with("numbers.")
+                };
+                names.iter().all(is_other).then_some(false)
+            }
+            Value::Dict(_) | Value::Table(_) if is(&["dict"]) => Some(true),
+            Value::List(_) if is(&["list"]) => Some(true),
+            Value::Tuple(_) if is(&["tuple"]) => Some(true),
+            Value::Text(_) if is(&["str"]) => Some(true),
+            Value::Int(_) if is(&["int"]) => Some(true),
+            Value::Float(_) if is(&["float"]) => Some(true),
+            Value::Dict(_)
+            | Value::List(_)
+            | Value::Tuple(_)
+            | Value::Text(_)
+            | Value::None
+            | Value::Float(_) => {
+                names.iter().all(|name| OTHER_CLASSES.contains(&name.as_str())).then_some(false)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Returns an item of an array or of a container of unknown length; `None` for other values.
+    pub(super) fn part(&self) -> Option<Self> {
+        match self {
+            Self::Tensor(..) | Self::Tree | Self::Array | Self::At => Some(self.clone()),
+            Self::Many(common) | Self::Table(common) => {
+                Some(common.borrow().clone().unwrap_or(Self::Unknown))
+            }
+            _ => None,
+        }
+    }
+}
