@@ -175,3 +175,61 @@ def test_slots_in_shadow_mode():
         return x * box.n
 
     assert [f(x).tolist() for x in CALLS] == [[2, 4], [-6, 2], [6, 6]]
+
+
+def in_the_function(layer, x):
+    layer.losses.append(x.sum().item())
+    layer.info["calls"] += 1
+    return layer(x)
+
+
+def in_a_lambda(layer, x):
+    (lambda: layer.losses.append(2.0))()
+    return layer(x) * len(layer.losses)
+
+
+def in_a_function_of_python(layer, x):
+    list(map(lambda k: layer.losses.append(k), [1.0, 2.0]))
+    return layer(x)
+
+
+def in_a_hook(layer, x):
+    if not layer._forward_hooks:
+        layer.register_forward_hook(lambda module, inputs, output: module.losses.append(output.sum().item()))
+    return layer(x)
+
+
+def of_an_object(layer, x):
+    layer.meter.total += x.sum().item()
+    layer.meter.seen.add(len(layer.meter.seen))
+    return layer(x) * layer.meter.total
+
+
+def of_a_part(layer, x):
+    layer.part.losses.append(1.0)
+    return layer(x) + len(layer.part.losses)
+
+
+class Meter:
+    def __init__(self):
+        self.total, self.seen = 0.0, set()
+
+
+@pytest.mark.parametrize(
+    "change", [in_the_function, in_a_lambda, in_a_function_of_python, in_a_hook, of_an_object, of_a_part]
+)
+def test_attributes_of_modules_of_torch(change):
+    """Users set attributes on modules of torch: `layer.losses = []`."""
+
+    def run(stage):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(2, 2)
+        layer.part = torch.nn.ReLU()
+        layer.losses, layer.info, layer.meter, layer.part.losses = [], {"calls": 0}, Meter(), []
+        staged = stage(change)
+        results = [staged(layer, torch.tensor([1.0, k])) for k in range(5)]
+        state = layer.losses, layer.info, layer.meter.total, sorted(layer.meter.seen), layer.part.losses
+        return [result.detach() for result in results], state
+
+    found, expected = run(ag.function), run(lambda function: function)
+    torch.testing.assert_close(found, expected)

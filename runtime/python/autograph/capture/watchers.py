@@ -154,14 +154,28 @@ def _module(objects, module, born):
         return objects.followed(module, entry)
     if not is_user:
         inner = [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
+        inner += _set_by_user(module)
         return [*inner, *filter(_has_state, module.__dict__.get("_modules", {}).values()), *_hooks(module)]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
     return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
 
 
 def _has_state(module):
-    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
-    return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
+    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks or
+    attributes that the user has set."""
+    return module is not None and any(
+        _is_user_class(type(part)) or _hooks(part) or _set_by_user(part) for part in module.modules()
+    )
+
+
+def _set_by_user(module):
+    """Returns the objects with state in the attributes of a module of torch: `layer.losses = []`. Torch itself sets such
+    attributes in recurrent modules only, and their names begin with an underscore."""
+    return [
+        value
+        for name, value in module.__dict__.items()
+        if not name.startswith("_") and not isinstance(value, _STATELESS) and watcher_of(type(value)) is not None
+    ]
 
 
 def _hooks(module):
@@ -215,6 +229,9 @@ def slots_of(kind):
 
 _PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
 _ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
+
+#: Classes of values that modules of torch have in attributes, and that hold no state.
+_STATELESS = (*_ATOMS, tuple, types.FunctionType, types.BuiltinFunctionType, torch.nn.Module)
 
 #: Modules of the standard library whose objects serve the interpreter: they hold no state of a program.
 _NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib", "_frozen_importlib_external", "abc",
