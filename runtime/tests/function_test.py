@@ -347,7 +347,7 @@ def test_eager_from_the_environment():
         assert run.stdout.strip() == wanted
 
 
-def test_graphs_that_are_never_used_again():
+def test_graphs_that_are_never_used_again(all_calls_looked_up):
     @ag.function
     def f(x, text):
         return x * len(text)
@@ -366,7 +366,7 @@ def test_graphs_that_are_never_used_again():
     assert sum(f.fallbacks.values()) == before, "the graph is used again"
 
 
-def test_many_graphs_that_are_used_in_turn():
+def test_many_graphs_that_are_used_in_turn(all_calls_looked_up):
     @ag.function
     def f(x, text):
         return x * len(text)

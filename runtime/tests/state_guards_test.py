@@ -484,7 +484,7 @@ def test_arguments_that_are_leaves_or_computed():
         torch.testing.assert_close(found[0], x * 2)
 
 
-def test_a_list_that_grows_beside_numbers_that_change():
+def test_a_list_that_grows_beside_numbers_that_change(all_calls_looked_up):
     class Meter:
         def __init__(self):
             self.history, self.total, self.latest = [], 0.0, {"value": 0.0}

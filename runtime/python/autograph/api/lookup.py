@@ -116,11 +116,17 @@ class Lookup(Callable):
         for trace in family.relaxed(shapes):
             if trace.accepts(leaves) and not trace.broken()[0]:
                 return trace
+        self._check_refused(key)
         sizes = family.unknown(shapes)
         if sizes is not None:
             try:
                 trace = new_trace(args, kwargs, {**(rows or {}), **sizes})
             except SIGNALS:
+                raise
+            except RunInPython as signal:
+                if signal.lasts:
+                    family.is_fixed = True
+                    self._refused[key] = signal.reason
                 raise
             except Exception:  # this code needs known shapes
                 family.is_fixed = True
@@ -152,10 +158,13 @@ class Lookup(Callable):
         if new and self._speculation is not None:
             raise contradicted(new[0])
 
-    def _created(self, key, create):
-        """Creates a trace with this key."""
+    def _check_refused(self, key):
         if key in self._refused:
             raise RunInPython(self._refused[key], lasts=True)
+
+    def _created(self, key, create):
+        """Creates a trace with this key."""
+        self._check_refused(key)
         self._warn(key)
         try:
             trace = create()
@@ -175,17 +184,18 @@ class Lookup(Callable):
         try:
             trace = self._attempts.succeeded(self._traced_with_numbers(args, kwargs, unknown, is_trial))
         except RunInPython as signal:
-            if signal.reason is not None and not signal.lasts:
+            if signal.reason is not None:
                 self._attempts.failed(signal.reason, time.perf_counter() - start)
             raise
         self._seconds += time.perf_counter() - start
         self._newest.append(trace)
         return trace
 
-    def _note_python(self, seconds):
-        """Called after Python has run a call, with its duration."""
-        self._attempts.owed -= seconds
-        self._reuse.owed -= seconds
+    def _note_python(self, seconds, skipped=0):
+        """Called after Python has run calls, with their duration. `skipped` is the number of those for which no trace was
+        looked up."""
+        self._attempts.passed(seconds, skipped)
+        self._reuse.passed(seconds, skipped)
 
     def _check_reuse(self):
         """Raises `RunInPython` if the last traces were hardly used again. Keeps them for some time, because later calls may
