@@ -215,9 +215,7 @@ class Meter:
         self.total, self.seen = 0.0, set()
 
 
-@pytest.mark.parametrize(
-    "change", [in_the_function, in_a_lambda, in_a_function_of_python, in_a_hook, of_an_object, of_a_part]
-)
+@pytest.mark.parametrize("change", [in_the_function, in_a_lambda, in_a_function_of_python, in_a_hook, of_an_object, of_a_part])
 def test_attributes_of_modules_of_torch(change):
     """Users set attributes on modules of torch: `layer.losses = []`."""
 

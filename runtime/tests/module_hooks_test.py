@@ -218,6 +218,40 @@ def test_hooks_during_a_call(has_reason):
     assert seen == [[0, 0], [0, 0]]
 
 
+@pytest.mark.parametrize("runs_in_python", [False, True])
+def test_attributes_and_hooks_of_parts(runs_in_python):
+    """The modules have no state before the call. If the trace is abandoned, it leaves none."""
+
+    def run(stage):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+        torch.nn.init.ones_(model[0].weight)
+        torch.nn.init.ones_(model[0].bias)
+        means = []
+
+        def count(module, inputs, output):
+            module.calls += 1
+            means.append(round(output.mean().item(), 2))
+
+        @stage
+        def f(x):
+            handles = []
+            for part in model.modules():
+                if part is not model:
+                    part.calls = getattr(part, "calls", 0)
+                    handles.append(part.register_forward_hook(count))
+            y = model(x)
+            if runs_in_python:
+                y.detach().numpy()
+            for handle in handles:
+                handle.remove()
+            return y.detach()
+
+        results = [f(torch.tensor([1.0, k])) for k in range(4)]
+        return results, means, [part.calls for part in model]
+
+    torch.testing.assert_close(run(ag.function), run(lambda function: function))
+
+
 def test_hooks_of_modules_that_the_function_creates():
     @ag.function
     def f(x):

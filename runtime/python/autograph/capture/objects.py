@@ -369,6 +369,11 @@ class Objects:
             message = f"{what} changes {error}, which the function has changed before"
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
 
+    def watch_existing(self, value):
+        """Watches an object that existed before the trace, in which it is found before it changes."""
+        if id(value) not in self.kept:
+            self._watch_all([value], 0)
+
     def watch_returned(self, value):
         """Watches an object that code outside of the trace has returned."""
         self._watch_all([value], 0)

@@ -169,7 +169,7 @@ class Staging:
         self.merged_dictionaries = []  # (dictionary, its items, mark): those that are shared on some paths only (`sharing.py`)
         self.copied_dictionaries = []  # (dictionary, its items, mark): copies of items of lists (`values.py`)
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
-        self.hooks = {}  # id of a dictionary of hooks -> (the dictionary, its items before, span) (`registered_hooks.py`)
+        self.hooks = {}  # id of a dictionary of hooks -> (the dictionary, its items before, span) (`module_changes.py`)
         self.new_modules = {}  # id -> a module that the function has created
         self.stdout, self.filters = sys.stdout, warnings.filters  # before the function replaces them
         self.drawn = {}  # id -> a random number generator that the graph uses

@@ -5,7 +5,7 @@ import torch
 from ..capture.contents import share_memory
 from ..capture.places import Contents
 from ..errors import CheckAfterEffect, RandomStateChanged, StagingError
-from ..interception import registered_hooks
+from ..interception import module_changes
 from ..record.earlier_iterations import gradient_across
 from ..record.queries import checked_late
 
@@ -51,7 +51,7 @@ def restore(staging, before):
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
     heap.sync()
-    registered_hooks.restore(staging)
+    module_changes.restore(staging)
 
 
 def unrepeatable(staging, contents):

@@ -30,7 +30,7 @@ from ..errors import (
     Unreached,
     Unroll,
 )
-from ..interception import registered_hooks
+from ..interception import module_changes
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls, copied_items, sharing
 from ..operators import python_calls as python_calls_
@@ -209,7 +209,7 @@ class Trace:
             checks.check_draws(staging)
             checks.raise_caught(staging)
             checks.check_effects(staging)
-            registered_hooks.check(staging)
+            module_changes.check(staging)
             changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
             is_effect = any(isinstance(place, Contents) for place in changed)

@@ -1,5 +1,7 @@
-"""Hooks that traced code registers on modules and optimizers, and handles that it removes: `module.register_forward_hook(f)`,
-`handle.remove()`.
+"""Changes of modules by traced code: attributes that it sets, hooks that it registers on modules and optimizers, and handles
+that it removes: `layer.calls = 0`, `layer.register_forward_hook(f)`, `handle.remove()`.
+
+A module of torch may only be watched when one of its attributes is set: `for layer in model.modules(): layer.calls = 0`.
 
 The trace calls the hooks that are registered while it runs, so a graph contains their operations. But runs of the graph
 neither register nor remove hooks. So the trace undoes such changes, and is valid only if there are none at its end, as in
@@ -16,7 +18,8 @@ from ..capture.staging import current
 from ..conversion import spans
 from ..errors import NeedsPython
 
-_register, _remove, _new_module = RemovableHandle.__init__, RemovableHandle.remove, torch.nn.Module.__init__
+_register, _remove = RemovableHandle.__init__, RemovableHandle.remove
+_new_module, _set_attribute = torch.nn.Module.__init__, torch.nn.Module.__setattr__
 
 
 def _note(staging, hooks):
@@ -27,7 +30,10 @@ def _note(staging, hooks):
 
 def _registered(handle, hooks_dict, *, extra_dict=None):
     staging = current()
-    owner = sys._getframe(1).f_locals.get("self")
+    caller = sys._getframe(1).f_locals  # those of the method of torch, such as `register_forward_hook`
+    owner = caller.get("self")
+    if staging is not None and "hook" in caller:
+        staging.objects.unseen(caller["hook"])
     if staging is not None and id(owner) not in staging.new_modules:
         extra = extra_dict if isinstance(extra_dict, list) else [extra_dict]
         for hooks in (hooks_dict, *extra):
@@ -57,14 +63,23 @@ def _created(module, *args, **kwargs):
     _new_module(module, *args, **kwargs)
 
 
+def _attribute_set(module, name, value):
+    staging = current()
+    if staging is not None and id(module) not in staging.new_modules:
+        staging.objects.watch_existing(module)
+    _set_attribute(module, name, value)
+
+
 @contextmanager
 def noted():
-    """Notes the changes of hooks in this block."""
-    RemovableHandle.__init__, RemovableHandle.remove, torch.nn.Module.__init__ = _registered, _removed, _created
+    """Notes these changes in this block."""
+    RemovableHandle.__init__, RemovableHandle.remove = _registered, _removed
+    torch.nn.Module.__init__, torch.nn.Module.__setattr__ = _created, _attribute_set
     try:
         yield
     finally:
-        RemovableHandle.__init__, RemovableHandle.remove, torch.nn.Module.__init__ = _register, _remove, _new_module
+        RemovableHandle.__init__, RemovableHandle.remove = _register, _remove
+        torch.nn.Module.__init__, torch.nn.Module.__setattr__ = _new_module, _set_attribute
 
 
 def _is_changed(hooks, before):
