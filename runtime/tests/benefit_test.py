@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import autograph as ag
-from autograph.api.benefit import FIRST_WINDOW, MOST_DOUBLINGS, PART, Benefit
+from autograph.api.benefit import FIRST_INTERVAL, FIRST_WINDOW, MOST_DOUBLINGS, PART, Benefit
 
 
 def window(benefit, calls, lost=1.0, seconds=1.0):
@@ -12,7 +12,7 @@ def window(benefit, calls, lost=1.0, seconds=1.0):
         assert not benefit.is_due()
         benefit.ran_in_python(lost, seconds)
     assert benefit.is_due()
-    return benefit.decided(cached=0)
+    return benefit.decided(direct=0)
 
 
 def test_skipped_calls_double():
@@ -35,18 +35,44 @@ def test_graphs_that_save_time():
     benefit.ran_in_python(1.0, 5.0)
     for _ in range(FIRST_WINDOW - 1):
         benefit.ran_a_graph(1.0)
-    assert benefit.is_due() and benefit.decided(cached=0) == 0
+    assert benefit.is_due() and benefit.decided(direct=0) == 0
     benefit.ran_in_python(1.0, 5.0)
     for _ in range(FIRST_WINDOW - 1):
         benefit.ran_a_graph(6.0)
-    assert benefit.is_due() and benefit.decided(cached=0) == 2
+    assert benefit.is_due() and benefit.decided(direct=0) == 2
 
 
-def test_cached_calls_count_as_saved_time():
+def test_direct_calls_count_as_saved_time():
     benefit = Benefit()
     for _ in range(FIRST_WINDOW):
         benefit.ran_in_python(1.0, 1.0)
-    assert benefit.decided(cached=FIRST_WINDOW) == 0
+    assert benefit.decided(direct=FIRST_WINDOW) == 0
+
+
+def graphs(benefit, windows, seconds):
+    """Records calls that ran graphs, and returns the numbers of skipped calls."""
+    found = []
+    for _ in range(windows):
+        while not benefit.is_due():
+            benefit.ran_a_graph(seconds)
+        found.append(benefit.decided(direct=0))
+    return found
+
+
+def test_the_time_of_python_is_measured_again():
+    benefit = Benefit()
+    benefit.ran_in_python(0.0, 10.0)
+    assert graphs(benefit, FIRST_INTERVAL, 5.0) == [0] * (FIRST_INTERVAL - 1) + [2]
+    benefit.skipped(2, 2 * 10.0)
+    assert graphs(benefit, 2 * FIRST_INTERVAL, 5.0) == [0] * (2 * FIRST_INTERVAL - 1) + [2]
+    benefit.skipped(30, 30 * 3.0)
+    assert graphs(benefit, 3, 5.0) == [2, 4, 8]
+
+
+def test_the_time_of_python_is_not_measured_again_if_graphs_are_much_faster():
+    benefit = Benefit()
+    benefit.ran_in_python(0.0, 10.0)
+    assert not any(graphs(benefit, 8 * FIRST_INTERVAL, 1.0))
 
 
 def in_python():

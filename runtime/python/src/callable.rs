@@ -19,8 +19,10 @@ const MAX_CACHED: usize = 8;
 /// the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
 pub(super) struct PyCallable {
-    /// The oldest is first. If there are too many, the oldest is removed.
+    /// Those that run most often are first: one that runs a call changes places with the one before it.
     cached_calls: Vec<Py<PyCachedCall>>,
+    /// The one that was added last.
+    newest: Option<Py<PyCachedCall>>,
     /// The number of the next calls that Python runs without a lookup of a graph.
     skips: u32,
     counts: Counts,
@@ -29,8 +31,8 @@ pub(super) struct PyCallable {
 /// What calls have done without `_call`, since `take_counts` was called last.
 #[derive(Default)]
 struct Counts {
-    /// The number of calls that cached calls ran.
-    cached: u32,
+    /// The number of calls whose graph ran without Python.
+    direct: u32,
     /// The number of calls that Python ran without a lookup, and their time.
     skipped: u32,
     skipped_time: Duration,
@@ -41,22 +43,21 @@ impl PyCallable {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { cached_calls: Vec::new(), skips: 0, counts: Counts::default() }
+        Self { cached_calls: Vec::new(), newest: None, skips: 0, counts: Counts::default() }
     }
 
     /// Returns the newest cached call.
     #[getter]
     fn cached_call(&self, py: Python<'_>) -> Option<Py<PyCachedCall>> {
-        self.cached_calls.last().map(|cached| cached.clone_ref(py))
+        self.newest.as_ref().map(|cached| cached.clone_ref(py))
     }
 
-    /// Adds a cached call.
+    /// Adds a cached call. If there are too many, the last one is removed.
     #[setter]
-    fn set_cached_call(&mut self, cached: Py<PyCachedCall>) {
-        if self.cached_calls.len() == MAX_CACHED {
-            self.cached_calls.remove(0);
-        }
-        self.cached_calls.push(cached);
+    fn set_cached_call(&mut self, py: Python<'_>, cached: Py<PyCachedCall>) {
+        self.cached_calls.truncate(MAX_CACHED - 1);
+        self.newest = Some(cached.clone_ref(py));
+        self.cached_calls.insert(0, cached);
     }
 
     /// Python runs this number of the next calls, without a lookup of a graph.
@@ -64,11 +65,11 @@ impl PyCallable {
         self.skips = count;
     }
 
-    /// Returns the number of calls that cached calls ran, the number of calls that Python ran without a lookup, and the
+    /// Returns the number of calls whose graph ran without Python, the number of calls that Python ran without a lookup, and the
     /// seconds of the latter. Begins to count anew.
     fn take_counts(&mut self) -> (u32, u32, f64) {
         let counts = std::mem::take(&mut self.counts);
-        (counts.cached, counts.skipped, counts.skipped_time.as_secs_f64())
+        (counts.direct, counts.skipped, counts.skipped_time.as_secs_f64())
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -83,11 +84,12 @@ impl PyCallable {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.cached_calls.iter().try_for_each(|cached| visit.call(cached))
+        self.cached_calls.iter().chain(&self.newest).try_for_each(|cached| visit.call(cached))
     }
 
     fn __clear__(&mut self) {
         self.cached_calls.clear();
+        self.newest = None;
     }
 }
 
@@ -112,12 +114,22 @@ impl PyCallable {
                 break;
             };
             if let Some(result) = cached.get().call(py, args, kwargs)? {
-                let counts = &mut slf.borrow_mut().counts;
-                counts.cached = counts.cached.saturating_add(1);
+                slf.borrow_mut().note_run(index, &cached);
                 return Ok(result);
             }
         }
         slf.call_method(intern!(py, "_call"), args, kwargs)
+    }
+
+    /// Called after the cached call at this index has run a call.
+    fn note_run(&mut self, index: usize, cached: &Py<PyCachedCall>) {
+        if cached.get().is_direct() {
+            self.counts.direct = self.counts.direct.saturating_add(1);
+        }
+        // The run may have changed the list.
+        if index != 0 && self.cached_calls.get(index).is_some_and(|other| other.is(cached)) {
+            self.cached_calls.swap(index - 1, index);
+        }
     }
 
     /// Python runs this call.

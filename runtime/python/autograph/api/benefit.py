@@ -16,6 +16,13 @@ MOST_DOUBLINGS = 12
 #: lookup also slows down the next calls, because it displaces their code and data from the caches of the processor.
 PART = 1 / 200
 
+#: If Python has run none of the calls of this number of windows, it runs the next two calls, because its average time may be
+#: out of date: it comes from the first calls. The number then doubles.
+FIRST_INTERVAL = 16
+
+#: This is not done if graphs save more than this part of the time of Python.
+CERTAIN = 3 / 4
+
 #: The weight of a call in the average time of calls that Python runs.
 WEIGHT = 0.2
 
@@ -23,13 +30,14 @@ WEIGHT = 0.2
 class Benefit:
     """The time that the graphs of one function have saved."""
 
-    __slots__ = ("python", "saved", "calls", "doublings")
+    __slots__ = ("python", "saved", "calls", "doublings", "interval", "windows")
 
     def __init__(self):
         self.python = None  # the average time of a call that Python runs; None if there was no such call
         self.saved = 0.0  # the time that the calls of the window have saved
         self.calls = 0  # the number of calls in the window
         self.doublings = 0
+        self.interval, self.windows = FIRST_INTERVAL, 0  # the windows since Python ran a call
 
     def ran_in_python(self, lost, seconds):
         """Records a call that Python ran in this time, and that took the time `lost` besides."""
@@ -48,6 +56,7 @@ class Benefit:
         self._python_took(seconds / calls, calls)
 
     def _python_took(self, seconds, calls):
+        self.windows = 0
         before = seconds if self.python is None else self.python
         self.python = seconds + (before - seconds) * (1 - WEIGHT) ** calls
 
@@ -55,13 +64,18 @@ class Benefit:
         """Returns whether there are enough calls for `decided`."""
         return self.calls >= (WINDOW if self.doublings else FIRST_WINDOW)
 
-    def decided(self, cached):
-        """Returns the number of the next calls that are skipped. `cached` is the number of cached calls in the window, whose
-        time is not known; it is short."""
-        lost = -(self.saved + self.python * cached)
+    def decided(self, direct):
+        """Returns the number of the next calls that are skipped. `direct` is the number of calls since the last decision whose
+        graph ran without Python. Their time is not known; it is short."""
+        lost = -(self.saved + self.python * direct)
+        calls = self.calls + direct
         self.saved, self.calls = 0.0, 0
         if lost <= 0:
             self.doublings = max(0, self.doublings - 2)
-            return 0
+            self.windows += 1
+            if self.windows < self.interval or -lost > CERTAIN * self.python * calls:
+                return 0
+            self.interval *= 2
+            return 2
         self.doublings = min(self.doublings + 1, MOST_DOUBLINGS)
         return min(1 << self.doublings, int(lost / (PART * self.python)))

@@ -283,8 +283,12 @@ class Function(Lookup):
         self._note_python(seconds)
         if reason is not None:
             self._last_reason = self._fallbacks.note(self.__name__, reason)
-            if run is None and self.caches_calls:
-                self._benefit.ran_in_python(time.perf_counter() - called - seconds, seconds)
+            if self.caches_calls:
+                took = time.perf_counter() - called
+                if run is None:
+                    self._benefit.ran_in_python(took - seconds, seconds)
+                else:  # converted code takes longer than the function itself
+                    self._benefit.ran_a_graph(took)
                 self._skip_if_due()
         return self._ran_in_python(reason, result)
 
@@ -297,19 +301,19 @@ class Function(Lookup):
     def _skip_if_due(self):
         """Lets Python run the next calls without a lookup, if graphs have cost more time than they saved."""
         if self._benefit.is_due():
-            cached = self._note_skipped()
-            if count := self._benefit.decided(cached):
+            direct = self._note_skipped()
+            if count := self._benefit.decided(direct):
                 self.skip_lookups(count)
 
     def _note_skipped(self):
-        """Counts the calls that were skipped since the last call of this method. Returns the number of calls that were
-        cached since then."""
-        cached, skipped, seconds = self.take_counts()
+        """Counts the calls that were skipped since the last call of this method. Returns the number of calls
+        whose graph ran without Python since then."""
+        direct, skipped, seconds = self.take_counts()
         if skipped:
             self._benefit.skipped(skipped, seconds)
             self._note_python(seconds, skipped)
             self._fallbacks.count(self._last_reason, skipped)
-        return cached
+        return direct
 
     def _ran_in_python(self, reason, result):
         """Called after Python has run a call instead of a graph, with the reason. Returns the result of the call."""

@@ -23,6 +23,9 @@ WARN_AFTER = 5
 #: another one, because tracing takes longer than a call in Python.
 NEWEST, FEWEST_RUNS = 12, 4
 
+#: The same with fewer traces, if tracing has taken longer than this number of seconds.
+NEWEST_IF_SLOW, SLOW = 4, 2.0
+
 
 class RetryLookup(Exception):
     """Repeats the lookup of a trace, because the key has changed: it now contains numbers that could not be inputs of
@@ -205,13 +208,13 @@ class Lookup(Callable):
             if not reuse.skips and not self._are_used():
                 self._discard_unused()
             raise RunInPython(reuse.reason)
-        if len(newest) < (2 if reuse.failures else NEWEST):
+        if len(newest) < (2 if reuse.failures else NEWEST_IF_SLOW if self._seconds > SLOW else NEWEST):
             return
         if self._are_used():
             reuse.failures = 0
         elif not self._discard_unused():
             self._runs = {trace: trace.runs.successes for trace in newest}
-            message = f"the last {NEWEST} graphs of `{self.__name__}` were hardly used again"
+            message = f"the last {len(newest)} graphs of `{self.__name__}` were hardly used again"
             help = "help: pass values that change as tensors"
             error = StagingError(f"{message}\n{help}", span_of(self.python_function))
             reuse.failed(error, self._seconds)

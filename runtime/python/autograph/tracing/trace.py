@@ -474,7 +474,7 @@ class Trace:
                 if not self.may_run_in_python:
                     raise _contradicted(error) from None
                 self._undo(leaves, numbers)
-                raise Assumed(str(error), run=effects) from None
+                raise Assumed(str(error), run=effects if effects is not None and effects.has_effects() else None) from None
             is_repeatable = self.is_repeatable and (not self.is_random or random is not None)
             if is_repeatable and (not self.only_returns or self.may_catch):
                 if random is not None:
