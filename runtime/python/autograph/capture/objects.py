@@ -32,6 +32,10 @@ from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Glob
 from .watchers import FIXED, defaults_of, of_blocks, slots_of, watch_object, watcher_of
 
 
+#: The maximum number of lists for which a trace finds out how the code uses them.
+MOST_LISTS = 32
+
+
 class Objects:
     """The objects that one trace watches."""
 
@@ -316,6 +320,15 @@ class Objects:
         paths = self._paths(container)
         reads = [read for code in self.codes for read in appends.reading_paths(code)] if paths else ()
         return bool(paths) and not any(appends.may_read(read, path) for read in reads for path in paths)
+
+    def growing_lists(self):
+        """Returns lists from outside to which the code only appends. The trace may not have reached this code:
+        `except ValueError: errors.append(x)`."""
+        if self.names.isdisjoint(("append", "extend")):
+            return []
+        containers = [entry.place.container for entry in self.entries.values() if isinstance(entry, heap.Container) and entry.is_outer]
+        lists = [container for container in containers if type(container) is list]
+        return [found for found in lists[:MOST_LISTS] if self.only_grows(found)]
 
     def _paths(self, container, within=()):
         """Returns the paths of a container (`appends.py`): the names of the variables and attributes that hold it, or that
