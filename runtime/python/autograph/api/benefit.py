@@ -23,6 +23,10 @@ FIRST_INTERVAL = 16
 #: This is not done if graphs save more than this part of the time of Python.
 CERTAIN = 3 / 4
 
+#: A time that is longer than this multiple of the average time of Python counts as this multiple: the process may have waited
+#: for the processor.
+LONGEST = 4
+
 #: The weight of a call in the average time of calls that Python runs.
 WEIGHT = 0.2
 
@@ -42,13 +46,13 @@ class Benefit:
     def ran_in_python(self, lost, seconds):
         """Records a call that Python ran in this time, and that took the time `lost` besides."""
         self._python_took(seconds, 1)
-        self.saved -= lost
+        self.saved -= min(lost, LONGEST * self.python)
         self.calls += 1
 
     def ran_a_graph(self, seconds):
         """Records a call that ran a graph."""
         if self.python is not None:
-            self.saved += self.python - seconds
+            self.saved += self.python - min(seconds, LONGEST * self.python)
             self.calls += 1
 
     def skipped(self, calls, seconds):
@@ -58,6 +62,7 @@ class Benefit:
     def _python_took(self, seconds, calls):
         self.windows = 0
         before = seconds if self.python is None else self.python
+        seconds = min(seconds, LONGEST * before)
         self.python = seconds + (before - seconds) * (1 - WEIGHT) ** calls
 
     def is_due(self):
