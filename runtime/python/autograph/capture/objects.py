@@ -29,7 +29,7 @@ from ..errors import RandomStateChanged, StagingError
 from . import appends, contents, heap
 from .code_reads import OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members
 from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Global, Items, items_of
-from .watchers import FIXED, defaults_of, of_blocks, slots_of, watch_object, watcher_of
+from .watchers import FIXED, PLAIN_TENSORS, defaults_of, of_blocks, slots_of, watch_object, watch_tensor, watcher_of
 
 
 #: The maximum number of lists for which a trace finds out how the code uses them.
@@ -155,6 +155,8 @@ class Objects:
                 value, born, is_outer = self._pending.pop()
                 if id(value) not in self.kept:
                     watch = watcher_of(type(value))
+                    if watch is None and type(value) in PLAIN_TENSORS and value.__dict__:
+                        watch = watch_tensor
                     if watch is not None:
                         self.kept[id(value)] = value
                         if born == 0:
@@ -326,8 +328,8 @@ class Objects:
         `except ValueError: errors.append(x)`."""
         if self.names.isdisjoint(("append", "extend")):
             return []
-        containers = [entry.place.container for entry in self.entries.values() if isinstance(entry, heap.Container) and entry.is_outer]
-        lists = [container for container in containers if type(container) is list]
+        found = [entry for entry in self.entries.values() if isinstance(entry, heap.Container) and entry.is_outer]
+        lists = [entry.place.container for entry in found if type(entry.place.container) is list]
         return [found for found in lists[:MOST_LISTS] if self.only_grows(found)]
 
     def _paths(self, container, within=()):

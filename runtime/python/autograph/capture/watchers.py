@@ -90,7 +90,7 @@ def _builtin_method(objects, method, born):
 
 def _partial(objects, partial, born):
     objects.defaults += [*partial.args, *partial.keywords.values()] if born == 0 else []
-    return [partial.func, *partial.args, *partial.keywords.values()]
+    return [partial.func, *partial.args, *partial.keywords.values(), *_attributes(objects, partial, born)]
 
 
 def _immutable(objects, value, born):
@@ -133,6 +133,11 @@ def watch_object(objects, value, born):
         objects.add((id(value), "__slots__"), entry, born)
         inner += objects.followed(value, entry)
     return [*inner, *(kind for kind in type(value).__mro__ if _is_user_class(kind))]
+
+
+def watch_tensor(objects, tensor, born):
+    """Watches the attributes that users have set on a tensor."""
+    return _attributes(objects, tensor, born)
 
 
 def _attributes(objects, value, born):
@@ -227,6 +232,9 @@ def slots_of(kind):
     }
 
 
+#: The classes of tensors whose attributes are watched if there are any.
+PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
 _PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
 _ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
 
@@ -268,6 +276,8 @@ def watcher_of(kind):
         return _immutable
     if issubclass(kind, (torch.optim.Optimizer, *_WITH_ATTRIBUTES)) or kind.__module__ in _STATEFUL:
         return watch_object
+    if issubclass(kind, torch.distributions.Distribution):
+        return watch_object
     if _is_user_class(kind) and (kind.__dictoffset__ or slots_of(kind)):
         return watch_object
     return _noted if permanent.is_opaque(kind) and _root(kind) not in LIBRARIES else None
@@ -280,4 +290,5 @@ FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module
 _WITH_ATTRIBUTES = (threading.local, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 #: Modules of libraries whose objects a training step changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.amp.grad_scaler", "autograph.api.checkpoint")
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.amp.grad_scaler", "autograph.api.checkpoint",
+             "torch.utils.data.dataset")  # fmt: skip

@@ -30,7 +30,7 @@ from ..errors import (
     Unreached,
     Unroll,
 )
-from ..interception import module_changes
+from ..interception import module_changes, tensor_attributes
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls, copied_items, sharing
 from ..operators import python_calls as python_calls_
@@ -166,6 +166,7 @@ class Trace:
         fakes = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
+                tensor_attributes.check_argument(leaf, span_of(python_function))
                 if id(leaf) not in staging.captures:
                     capture = staging.argument(leaf, path, (unknown or {}).get(index))
                     self.arguments.append((index, capture))
