@@ -23,8 +23,8 @@ WARN_AFTER = 5
 #: another one, because tracing takes longer than a call in Python.
 NEWEST, FEWEST_RUNS = 12, 4
 
-#: The same with fewer traces, if tracing has taken longer than this number of seconds.
-NEWEST_IF_SLOW, SLOW = 4, 2.0
+#: The same with fewer traces, if tracing has taken longer than this number of seconds of the processor.
+NEWEST_IF_SLOW, SLOW = 4, 3.0
 
 
 class RetryLookup(Exception):
@@ -183,14 +183,14 @@ class Lookup(Callable):
         self._check_reuse()
         if not self._attempts.should_try():
             raise RunInPython(self._attempts.reason)
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             trace = self._attempts.succeeded(self._traced_with_numbers(args, kwargs, unknown, is_trial))
         except RunInPython as signal:
             if signal.reason is not None:
-                self._attempts.failed(signal.reason, time.perf_counter() - start)
+                self._attempts.failed(signal.reason, time.thread_time() - start)
             raise
-        self._seconds += time.perf_counter() - start
+        self._seconds += time.thread_time() - start
         self._newest.append(trace)
         return trace
 
