@@ -49,3 +49,9 @@ def pytest_terminal_summary(terminalreporter):
 def path(tmp_path):
     """Returns the path of a file that does not exist yet."""
     return tmp_path / "file"
+
+
+@pytest.fixture
+def all_calls_looked_up(monkeypatch):
+    """Staged functions look up a graph in each call, even if that costs more time than it saves."""
+    monkeypatch.setattr("autograph.api.benefit.FIRST_WINDOW", 1 << 30)

@@ -398,8 +398,24 @@ def test_none_before_the_loop():
         return best
 
     staged = assert_same(best, (t(1, 3, 2), torch.tensor(3)), (t(4, 3, 2), torch.tensor(1)))
-    with pytest.raises(AssertionError, match="first iteration.*`best`"):
-        staged(t(1, 2, 3), torch.tensor(0))
+    assert staged(t(1, 2, 3), torch.tensor(0)) is None
+    (reason,) = staged.fallbacks
+    assert "the loop has a first iteration: `best`" in reason
+    assert_equal(staged(t(1, 3, 2), torch.tensor(3)), t(3)[0])
+
+
+def test_no_iteration_after_an_effect():
+    """Python runs the call without repeating the output."""
+
+    def f(x, n):
+        print("sum", x.sum())
+        last = None
+        for i in range(n):
+            last = x[i] * 2
+        print("end")
+        return last
+
+    assert_same(f, (t(1, 3, 2), torch.tensor(3)), (t(4, 3, 2), torch.tensor(0)), (t(4, 3, 2), torch.tensor(1)))
 
 
 def test_keys_that_appear_in_a_loop():

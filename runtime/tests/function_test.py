@@ -347,7 +347,7 @@ def test_eager_from_the_environment():
         assert run.stdout.strip() == wanted
 
 
-def test_graphs_that_are_never_used_again():
+def test_graphs_that_are_never_used_again(all_calls_looked_up):
     @ag.function
     def f(x, text):
         return x * len(text)
@@ -366,7 +366,19 @@ def test_graphs_that_are_never_used_again():
     assert sum(f.fallbacks.values()) == before, "the graph is used again"
 
 
-def test_many_graphs_that_are_used_in_turn():
+def test_slow_traces_that_are_never_used_again(all_calls_looked_up, monkeypatch):
+    monkeypatch.setattr("autograph.api.lookup.SLOW", 0.0)
+
+    @ag.function
+    def f(x, text):
+        return x * len(text)
+
+    found = [f(t(1, 2), "a" * k).tolist() for k in range(20)]
+    assert found == [[k, 2 * k] for k in range(20)]
+    assert sum(f.fallbacks.values()) == 16 and traces(f) == 4
+
+
+def test_many_graphs_that_are_used_in_turn(all_calls_looked_up):
     @ag.function
     def f(x, text):
         return x * len(text)

@@ -138,3 +138,131 @@ def test_a_class_with_its_own_call():
         return found, inner.calls, seen
 
     assert_equal(program(ag.function), program(lambda f: f))
+
+
+def registers(model, optimizer):
+    model.register_forward_hook(lambda module, inputs, output: output * 2)
+
+
+def registers_once(model, optimizer):
+    if not model._forward_hooks:
+        model.register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))
+        model.register_forward_hook(lambda module, inputs, output: output * 2)
+
+
+def removes(model, optimizer):
+    if model._forward_hooks:
+        model.outer_handle.remove()
+
+
+def registers_on_the_optimizer(model, optimizer):
+    optimizer.register_step_post_hook(lambda optimizer, args, kwargs: model.steps.append(len(model.steps)))
+
+
+@pytest.mark.parametrize("change", [registers, registers_once, removes, registers_on_the_optimizer])
+def test_hooks_that_the_function_registers_or_removes(change):
+    def run(stage):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(2, 2)
+        model.steps = []
+        model.outer_handle = model.register_forward_hook(lambda module, inputs, output: output - 3)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+        @stage
+        def step(x):
+            loss = model(x).square().sum()
+            loss.backward()
+            change(model, optimizer)
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss.detach()
+
+        losses = [step(torch.tensor([1.0, k])).item() for k in range(5)]
+        return losses, model.steps, len(model._forward_hooks), len(optimizer._optimizer_step_post_hooks)
+
+    found, expected = run(ag.function), run(lambda function: function)
+    assert found[0] == pytest.approx(expected[0]) and found[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("has_reason", [False, True])
+def test_hooks_during_a_call(has_reason):
+    """The function registers hooks and removes them. If Python has to run the call, the trace leaves no hooks."""
+    seen = []
+
+    def run(stage):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2, dtype=torch.float64), torch.nn.ReLU())
+        torch.nn.init.ones_(model[0].weight)
+
+        @stage
+        def f(x):
+            found = {}
+            handles = [
+                part.register_forward_hook(lambda module, inputs, output, name=name: found.update({name: output.mean()}))
+                for name, part in model.named_children()
+            ]
+            y = model(x)
+            if has_reason:
+                y.detach().numpy()
+            for handle in handles:
+                handle.remove()
+            return y, found
+
+        results = [f(torch.tensor([1.0, k], dtype=torch.float64)) for k in range(4)]
+        seen.append([len(part._forward_hooks) for part in model])
+        return results
+
+    torch.manual_seed(0)
+    found = run(ag.function)
+    torch.manual_seed(0)
+    torch.testing.assert_close(found, run(lambda function: function))
+    assert seen == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("runs_in_python", [False, True])
+def test_attributes_and_hooks_of_parts(runs_in_python):
+    """The modules have no state before the call. If the trace is abandoned, it leaves none."""
+
+    def run(stage):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+        torch.nn.init.ones_(model[0].weight)
+        torch.nn.init.ones_(model[0].bias)
+        means = []
+
+        def count(module, inputs, output):
+            module.calls += 1
+            means.append(round(output.mean().item(), 2))
+
+        @stage
+        def f(x):
+            handles = []
+            for part in model.modules():
+                if part is not model:
+                    part.calls = getattr(part, "calls", 0)
+                    handles.append(part.register_forward_hook(count))
+            y = model(x)
+            if runs_in_python:
+                y.detach().numpy()
+            for handle in handles:
+                handle.remove()
+            return y.detach()
+
+        results = [f(torch.tensor([1.0, k])) for k in range(4)]
+        return results, means, [part.calls for part in model]
+
+    torch.testing.assert_close(run(ag.function), run(lambda function: function))
+
+
+def test_hooks_of_modules_that_the_function_creates():
+    @ag.function
+    def f(x):
+        model = torch.nn.ReLU()
+        handle = model.register_forward_hook(lambda module, inputs, output: output + 1)
+        y = model(x)
+        handle.remove()
+        model.register_forward_hook(lambda module, inputs, output: output * 2)
+        return y * model(x)
+
+    x = torch.tensor([1.0, -2.0])
+    for _ in range(3):
+        torch.testing.assert_close(f(x), torch.tensor([4.0, 0.0]))
+    assert not f.fallbacks

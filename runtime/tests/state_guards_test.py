@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import autograph as ag
+from oracle import assert_equal
 
 
 class Owner:
@@ -484,7 +485,7 @@ def test_arguments_that_are_leaves_or_computed():
         torch.testing.assert_close(found[0], x * 2)
 
 
-def test_a_list_that_grows_beside_numbers_that_change():
+def test_a_list_that_grows_beside_numbers_that_change(all_calls_looked_up):
     class Meter:
         def __init__(self):
             self.history, self.total, self.latest = [], 0.0, {"value": 0.0}
@@ -503,3 +504,73 @@ def test_a_list_that_grows_beside_numbers_that_change():
         torch.testing.assert_close(function(staged, x), record(expected, x))
         assert vars(staged) == vars(expected)
     assert sum(function.fallbacks.values()) < 90
+
+
+class Monitor:
+    def __init__(self):
+        self.errors, self.seen, self.limit = [], [], 3
+
+    def recent(self):
+        return self.errors[-2:]
+
+
+def in_an_exception(monitor, x, kind):
+    try:
+        if kind == "bad":
+            raise ValueError(kind)
+    except ValueError as error:
+        monitor.errors.append(str(error))
+        return x - 1
+    return x + 1
+
+
+def in_another_branch(monitor, x, kind):
+    if kind == "bad":
+        monitor.errors.append(x.sum())
+    else:
+        monitor.seen.extend([1, 2])
+    return x * 2
+
+
+def in_an_inner_function(monitor, x, kind):
+    def note():
+        monitor.errors.append(kind)
+
+    if kind == "bad":
+        note()
+    return x * 3
+
+
+def read_in_the_other_branch(monitor, x, kind):
+    if kind == "bad":
+        monitor.errors.append(kind)
+        return x
+    return x * len(monitor.errors)
+
+
+def read_in_a_method(monitor, x, kind):
+    if kind == "bad":
+        monitor.errors.append(kind)
+        return x
+    return x * (1 + len(monitor.recent()))
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (in_an_exception, 2),
+        (in_another_branch, 2),
+        (in_an_inner_function, 2),
+        (read_in_the_other_branch, 10),
+        (read_in_a_method, 10),
+    ],
+)
+def test_lists_that_only_another_path_changes(function, count):
+    """A list to which the code only appends needs no guard in a trace that does not reach this code."""
+    found, expected = Monitor(), Monitor()
+    staged = ag.function(function)
+    for kind in ("bad", "good", "good", "bad", "good", "bad", "good", "bad", "bad", "good"):
+        x = torch.tensor([1.0, 2.0])
+        torch.testing.assert_close(staged(found, x, kind), function(expected, x, kind))
+    assert_equal(vars(found), vars(expected))
+    assert len(staged.traces) <= count

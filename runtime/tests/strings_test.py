@@ -188,3 +188,49 @@ def test_method_of_a_text_is_decided():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ag.function(f)(torch.tensor(7)) == ("007", 4)
+
+
+class Log:
+    def __init__(self):
+        self.lines, self.last = [], ""
+
+
+def appended(log, x, k):
+    log.lines.append(f"[{k:02d}] {x.mean():.3f} {x.max() > 2}")
+
+
+def inserted(log, x, k):
+    log.lines.insert(0, "%5.1f%%" % x.mean())
+    log.lines += [str(x[0]), "plain"]
+
+
+def in_a_structure(log, x, k):
+    log.lines.append({"step": k, "text": (f"{x.mean():.3f}", x.sum().item())})
+
+
+def in_a_loop(log, x, k):
+    for i, part in enumerate(x.chunk(2)):
+        log.lines.append(f"{i}: {part.mean():.2f}")
+
+
+def in_a_branch(log, x, k):
+    if x.sum() > 3:
+        log.lines.append(f"large {x.mean():.3f}")
+        log.last = f"{x.max():.1f}"
+
+
+@pytest.mark.parametrize("note", [appended, inserted, in_a_structure, in_a_loop, in_a_branch])
+def test_texts_in_lists_from_outside(note):
+    def run(stage):
+        log = Log()
+
+        @stage
+        def step(x, k):
+            note(log, x, k)
+            return x + 1
+
+        for k in range(5):
+            step(torch.arange(4.0) * k, k)
+        return vars(log)
+
+    assert run(ag.function) == run(lambda function: function)

@@ -235,8 +235,8 @@ impl PyCachedCall {
 }
 
 impl PyCachedCall {
-    /// Returns whether the run checks which inputs require a gradient.
-    fn checks_inputs(&self) -> bool {
+    /// Returns whether the graph runs without Python. Then the run checks which inputs require a gradient.
+    pub(super) fn is_direct(&self) -> bool {
         self.direct.is_some()
     }
 
@@ -267,7 +267,7 @@ impl PyCachedCall {
         if !runs_graphs() || !self.settings.hold(py)? || is_spent()? {
             return Ok(None);
         }
-        let Some(values) = self.guards.get().hold(py, !self.checks_inputs()) else { return Ok(None) };
+        let Some(values) = self.guards.get().hold(py, !self.is_direct()) else { return Ok(None) };
         match &self.direct {
             None => {
                 let keywords = keywords.map_or_else(|| PyDict::new(py), Clone::clone);

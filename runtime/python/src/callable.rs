@@ -1,5 +1,8 @@
 //! `Callable`: an object whose call adds no frame to tracebacks, because a native method has no frame. So tracebacks do
-//! not show this package. A call that is like the last calls does not enter Python at all.
+//! not show this package. A call that is like the last calls does not enter Python at all, and a call for which the lookup
+//! of a graph does not pay only enters the user's function.
+
+use std::time::{Duration, Instant};
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
@@ -7,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback, PyTuple};
 
 use super::cached_call::PyCachedCall;
+use super::modes::{EagerBlock, is_suspended, runs_eagerly};
 
 /// The maximum number of cached calls of a function, for example of a method for several objects, or for several shapes.
 const MAX_CACHED: usize = 8;
@@ -15,8 +19,23 @@ const MAX_CACHED: usize = 8;
 /// the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
 pub(super) struct PyCallable {
-    /// The oldest is first. If there are too many, the oldest is removed.
+    /// Those that run most often are first: one that runs a call changes places with the one before it.
     cached_calls: Vec<Py<PyCachedCall>>,
+    /// The one that was added last.
+    newest: Option<Py<PyCachedCall>>,
+    /// The number of the next calls that Python runs without a lookup of a graph.
+    skips: u32,
+    counts: Counts,
+}
+
+/// What calls have done without `_call`, since `take_counts` was called last.
+#[derive(Default)]
+struct Counts {
+    /// The number of calls whose graph ran without Python.
+    direct: u32,
+    /// The number of calls that Python ran without a lookup, and their time.
+    skipped: u32,
+    skipped_time: Duration,
 }
 
 #[pymethods]
@@ -24,22 +43,33 @@ impl PyCallable {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { cached_calls: Vec::new() }
+        Self { cached_calls: Vec::new(), newest: None, skips: 0, counts: Counts::default() }
     }
 
     /// Returns the newest cached call.
     #[getter]
     fn cached_call(&self, py: Python<'_>) -> Option<Py<PyCachedCall>> {
-        self.cached_calls.last().map(|cached| cached.clone_ref(py))
+        self.newest.as_ref().map(|cached| cached.clone_ref(py))
     }
 
-    /// Adds a cached call.
+    /// Adds a cached call. If there are too many, the last one is removed.
     #[setter]
-    fn set_cached_call(&mut self, cached: Py<PyCachedCall>) {
-        if self.cached_calls.len() == MAX_CACHED {
-            self.cached_calls.remove(0);
-        }
-        self.cached_calls.push(cached);
+    fn set_cached_call(&mut self, py: Python<'_>, cached: Py<PyCachedCall>) {
+        self.cached_calls.truncate(MAX_CACHED - 1);
+        self.newest = Some(cached.clone_ref(py));
+        self.cached_calls.insert(0, cached);
+    }
+
+    /// Python runs this number of the next calls, without a lookup of a graph.
+    fn skip_lookups(&mut self, count: u32) {
+        self.skips = count;
+    }
+
+    /// Returns the number of calls whose graph ran without Python, the number of calls that Python ran without a lookup, and the
+    /// seconds of the latter. Begins to count anew.
+    fn take_counts(&mut self) -> (u32, u32, f64) {
+        let counts = std::mem::take(&mut self.counts);
+        (counts.direct, counts.skipped, counts.skipped_time.as_secs_f64())
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -54,11 +84,12 @@ impl PyCallable {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.cached_calls.iter().try_for_each(|cached| visit.call(cached))
+        self.cached_calls.iter().chain(&self.newest).try_for_each(|cached| visit.call(cached))
     }
 
     fn __clear__(&mut self) {
         self.cached_calls.clear();
+        self.newest = None;
     }
 }
 
@@ -69,16 +100,55 @@ impl PyCallable {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        if runs_eagerly() && !is_suspended() {
+            // Some subclasses have no such function.
+            if let Some(function) = slf.getattr_opt(intern!(py, "python_function"))? {
+                return function.call(args, kwargs);
+            }
+        } else if slf.borrow().skips != 0 && !is_suspended() {
+            return Self::skip(slf, args, kwargs);
+        }
         // Another thread, or code of the user that a guard calls, may add a cached call.
         for index in 0..MAX_CACHED {
             let Some(cached) = slf.borrow().cached_calls.get(index).map(|cached| cached.clone_ref(py)) else {
                 break;
             };
             if let Some(result) = cached.get().call(py, args, kwargs)? {
+                slf.borrow_mut().note_run(index, &cached);
                 return Ok(result);
             }
         }
         slf.call_method(intern!(py, "_call"), args, kwargs)
+    }
+
+    /// Called after the cached call at this index has run a call.
+    fn note_run(&mut self, index: usize, cached: &Py<PyCachedCall>) {
+        if cached.get().is_direct() {
+            self.counts.direct = self.counts.direct.saturating_add(1);
+        }
+        // The run may have changed the list.
+        if index != 0 && self.cached_calls.get(index).is_some_and(|other| other.is(cached)) {
+            self.cached_calls.swap(index - 1, index);
+        }
+    }
+
+    /// Python runs this call.
+    fn skip<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let function = slf.getattr(intern!(slf.py(), "python_function"))?;
+        slf.borrow_mut().skips -= 1;
+        let start = Instant::now();
+        let result = {
+            let _block = EagerBlock::new();
+            function.call(args, kwargs)
+        };
+        let counts = &mut slf.borrow_mut().counts;
+        counts.skipped = counts.skipped.saturating_add(1);
+        counts.skipped_time += start.elapsed();
+        result
     }
 }
 

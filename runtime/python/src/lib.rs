@@ -54,6 +54,9 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::suspend_cached_calls, module)?)?;
     module.add_function(wrap_pyfunction!(modes::resume_cached_calls, module)?)?;
     module.add_function(wrap_pyfunction!(modes::set_eager, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::begin_eager_block, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::end_eager_block, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::runs_eagerly, module)?)?;
     module.add_class::<graph::PyGraph>()?;
     module.add_class::<graph::PyRegion>()?;
     module.add_class::<operand::PyValue>()?;

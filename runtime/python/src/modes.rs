@@ -14,6 +14,8 @@ use super::torch::ambient;
 thread_local! {
     /// The number of blocks of this thread in which calls do not run graphs.
     static BLOCKS: Cell<u32> = const { Cell::new(0) };
+    /// The number of blocks of this thread in which staged functions run eagerly.
+    static EAGER_BLOCKS: Cell<u32> = const { Cell::new(0) };
 }
 
 static EAGERLY: AtomicBool = AtomicBool::new(false);
@@ -36,9 +38,48 @@ pub(super) fn set_eager(eagerly: bool) {
     EAGERLY.store(eagerly, Ordering::Relaxed);
 }
 
+/// Begins a block of this thread in which staged functions run eagerly.
+#[pyfunction]
+pub(super) fn begin_eager_block() {
+    EAGER_BLOCKS.set(EAGER_BLOCKS.get().saturating_add(1));
+}
+
+/// Ends such a block.
+#[pyfunction]
+pub(super) fn end_eager_block() {
+    EAGER_BLOCKS.set(EAGER_BLOCKS.get().saturating_sub(1));
+}
+
+/// A block of this thread in which staged functions run eagerly. It ends when this value is dropped.
+pub(super) struct EagerBlock;
+
+impl EagerBlock {
+    pub(super) fn new() -> Self {
+        begin_eager_block();
+        Self
+    }
+}
+
+impl Drop for EagerBlock {
+    fn drop(&mut self) {
+        end_eager_block();
+    }
+}
+
+/// Returns whether staged functions run eagerly in this thread.
+#[pyfunction]
+pub(super) fn runs_eagerly() -> bool {
+    EAGERLY.load(Ordering::Relaxed) || EAGER_BLOCKS.get() != 0
+}
+
+/// Returns whether code of this thread is being traced, profiled or repeated, or has a fallback.
+pub(super) fn is_suspended() -> bool {
+    BLOCKS.get() != 0
+}
+
 /// Returns whether a call of a staged function runs its graph now.
 pub(super) fn runs_graphs() -> bool {
-    BLOCKS.get() == 0 && !EAGERLY.load(Ordering::Relaxed)
+    !is_suspended() && !runs_eagerly()
 }
 
 /// What `autograph.tracing.ambient` reads.

@@ -105,11 +105,11 @@ class Fallbacks:
         self._not_callable.add(code)
         self.python_calls.pop(code, None)
 
-    def count(self, reason):
-        self.counts[reason] = self.counts.get(reason, 0) + 1
+    def count(self, reason, calls=1):
+        self.counts[reason] = self.counts.get(reason, 0) + calls
 
     def note(self, name, reason):
-        """Counts a call, and warns about each reason once."""
+        """Counts a call, and warns about each reason once. Returns the text of the reason."""
         text = str(reason) if reason is not self._last[0] else self._last[1]
         if isinstance(reason, AutographError):  # the text contains a line of a file
             self._last = reason, text
@@ -117,6 +117,7 @@ class Fallbacks:
         if text not in self._reported:
             self._reported.add(text)
             warn(f"a call of `{name}` runs in Python, which is slow: {text}", FallbackWarning)
+        return text
 
 
 def reason_of(reason, place):

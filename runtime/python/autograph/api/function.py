@@ -39,6 +39,7 @@ from ..trees.classes import occur_in
 from ..trees.encoding import TreeEncoder
 from . import fallback as fallbacks
 from . import saved
+from .benefit import Benefit
 from .eager import eagerly, functions_run_eagerly
 from .lookup import FEWEST_RUNS, SIGNALS, Lookup
 from .speculation import Speculation
@@ -83,6 +84,8 @@ class Function(Lookup):
         self._speculation = Speculation() if speculate and error is None else None
         self._trees = TreeEncoder()
         self._recent = deque(maxlen=RECENT)  # the traces of the last calls that were not cached
+        self._benefit = Benefit()
+        self._last_reason = None  # why Python ran the last call that it ran; skipped calls are counted for it
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -130,35 +133,40 @@ class Function(Lookup):
             return self.python_function(*args, **kwargs)
         if current() is not None or profile.is_active() or python_calls.is_replaying():
             return self.__ag_inline__(args, kwargs)
+        start = time.perf_counter()
         flat = flatten_plain(args, kwargs)
         if flat is None:
             if occur_in(args) or kwargs and occur_in(kwargs.values()):
                 encoded = self._encoded(args, kwargs)
                 if encoded is not None:
-                    return self._called_with_trees(encoded, args, kwargs)
+                    return self._called_with_trees(encoded, args, kwargs, start)
             flat = pytree.tree_flatten((args, kwargs))
         leaves, structure = flat
         if self._speculation is not None:
             if self._speculation.is_profiling:
                 return self._profiled(leaves, structure, args, kwargs)
             if self._fallbacks.never is not None:
-                return self._in_python(self._fallbacks.never, args, kwargs)
+                return self._in_python(self._fallbacks.never, args, kwargs, start)
         if self.fallback is not None or fallbacks.is_inherited():
             return self._staged_or_in_python(leaves, structure, args, kwargs)
         try:
             trace = self._traced(leaves, structure, args, kwargs)
-            if trace not in self._recent:
+            is_new = trace not in self._recent
+            if is_new:
                 self._recent.append(trace)
             elif self.caches_calls:
                 self._cache(trace, leaves, args, kwargs)
-            return trace.run(leaves, args, kwargs)
+            result = trace.run(leaves, args, kwargs)
+            if self._benefit.python is not None and not is_new:
+                self._ran_a_graph(start)
+            return result
         except Assumed as assumed:
-            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
+            reason, run = self._relaxed(assumed), assumed.run
         except RunInPython as signal:
-            reason = signal.reason
+            reason, run = signal.reason, None
         except Observed:
             return self._call(*args, **kwargs)
-        return self._in_python(reason, args, kwargs)
+        return self._in_python(reason, args, kwargs, start, run)
 
     def _cache(self, trace, leaves, args, kwargs):
         """Creates the `CachedCall` that runs further calls like this one, if their arguments can be compared in Rust."""
@@ -182,15 +190,19 @@ class Function(Lookup):
     def _run_cached(self, trace, leaves, args, kwargs):
         if trace.checks_arguments and not trace.accepts(leaves):
             return self._call(*args, **kwargs)
+        start = time.perf_counter()
         try:
-            return trace.run(leaves, args, kwargs)
+            result = trace.run(leaves, args, kwargs)
+            if self._benefit.python is not None:
+                self._ran_a_graph(start)
+            return result
         except OtherInput as error:
             return self._called_again(error, args, kwargs)
         except Assumed as assumed:
-            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
+            reason, run = self._relaxed(assumed), assumed.run
         except RunInPython as signal:
-            reason = signal.reason
-        return self._in_python(reason, args, kwargs)
+            reason, run = signal.reason, None
+        return self._in_python(reason, args, kwargs, start, run)
 
     def _encoded(self, args, kwargs):
         """Returns the arguments with their trees encoded as columns. Returns None if the arguments contain no trees, or
@@ -201,7 +213,7 @@ class Function(Lookup):
         modes = self.input_signature, self._speculation, self.fallback
         return all(mode is None for mode in modes) and not fallbacks.is_inherited()
 
-    def _called_with_trees(self, encoded, args, kwargs):
+    def _called_with_trees(self, encoded, args, kwargs, start):
         def run(encoded):
             leaves, trace = self._trace_of_trees(encoded)
             return (trace.run(leaves, encoded.args, encoded.kwargs, encoded),)
@@ -209,10 +221,12 @@ class Function(Lookup):
         try:
             found, unencoded, excluded = self._with_columns(encoded, args, kwargs, run)
         except Assumed as assumed:
-            return self._in_python(self._relaxed(assumed), args, kwargs, assumed.run)
+            return self._in_python(self._relaxed(assumed), args, kwargs, start, assumed.run)
         except RunInPython as signal:
-            return self._in_python(signal.reason, args, kwargs)
+            return self._in_python(signal.reason, args, kwargs, start)
         if found is not None:
+            if self._benefit.python is not None:
+                self._ran_a_graph(start)
             return found[0]
         try:
             result = self._call(*args, **kwargs)
@@ -255,9 +269,9 @@ class Function(Lookup):
         kinds = {kind for kind, _ in encoded.first_root.tables} | {type(node) for node in encoded.roots}
         raise Unencoded(kinds, getattr(error, "message", str(error)), getattr(error, "span", None)) from None
 
-    def _in_python(self, reason, args, kwargs, run=None):
-        """Runs the call in Python. `run` is a run of a graph that was abandoned in this call; Python does not repeat
-        the effects that this run has had. None if it had no effects."""
+    def _in_python(self, reason, args, kwargs, called, run=None):
+        """Runs the call in Python. `called` is the time of the call. `run` is a run of a graph that was abandoned in this
+        call; Python does not repeat the effects that this run has had. None if it had no effects."""
         start = time.perf_counter()
         with eagerly():
             if run is None:
@@ -265,10 +279,41 @@ class Function(Lookup):
             else:
                 with python_calls.replaying(run):
                     result = converted_calls.call(self.python_function, args, kwargs)
-        self._note_python(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        self._note_python(seconds)
         if reason is not None:
-            self._fallbacks.note(self.__name__, reason)
+            self._last_reason = self._fallbacks.note(self.__name__, reason)
+            if self.caches_calls:
+                took = time.perf_counter() - called
+                if run is None:
+                    self._benefit.ran_in_python(took - seconds, seconds)
+                else:  # converted code takes longer than the function itself
+                    self._benefit.ran_a_graph(took)
+                self._skip_if_due()
         return self._ran_in_python(reason, result)
+
+    def _ran_a_graph(self, called):
+        """Called after a graph has run a call that began at this time, if Python has run other calls."""
+        self._benefit.ran_a_graph(time.perf_counter() - called)
+        if self.caches_calls:
+            self._skip_if_due()
+
+    def _skip_if_due(self):
+        """Lets Python run the next calls without a lookup, if graphs have cost more time than they saved."""
+        if self._benefit.is_due():
+            direct = self._note_skipped()
+            if count := self._benefit.decided(direct):
+                self.skip_lookups(count)
+
+    def _note_skipped(self):
+        """Counts the calls that were skipped since the last call of this method. Returns the number of calls
+        whose graph ran without Python since then."""
+        direct, skipped, seconds = self.take_counts()
+        if skipped:
+            self._benefit.skipped(skipped, seconds)
+            self._note_python(seconds, skipped)
+            self._fallbacks.count(self._last_reason, skipped)
+        return direct
 
     def _ran_in_python(self, reason, result):
         """Called after Python has run a call instead of a graph, with the reason. Returns the result of the call."""
@@ -366,6 +411,7 @@ class Function(Lookup):
     @property
     def fallbacks(self):
         """The calls that ran in Python: a dictionary from each reason to the number of calls."""
+        self._note_skipped()
         return dict(self._fallbacks.counts)
 
     def graph(self, *args, **kwargs):

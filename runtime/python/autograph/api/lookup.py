@@ -23,6 +23,9 @@ WARN_AFTER = 5
 #: another one, because tracing takes longer than a call in Python.
 NEWEST, FEWEST_RUNS = 12, 4
 
+#: The same with fewer traces, if tracing has taken longer than this number of seconds of the processor.
+NEWEST_IF_SLOW, SLOW = 4, 3.0
+
 
 class RetryLookup(Exception):
     """Repeats the lookup of a trace, because the key has changed: it now contains numbers that could not be inputs of
@@ -116,11 +119,17 @@ class Lookup(Callable):
         for trace in family.relaxed(shapes):
             if trace.accepts(leaves) and not trace.broken()[0]:
                 return trace
+        self._check_refused(key)
         sizes = family.unknown(shapes)
         if sizes is not None:
             try:
                 trace = new_trace(args, kwargs, {**(rows or {}), **sizes})
             except SIGNALS:
+                raise
+            except RunInPython as signal:
+                if signal.lasts:
+                    family.is_fixed = True
+                    self._refused[key] = signal.reason
                 raise
             except Exception:  # this code needs known shapes
                 family.is_fixed = True
@@ -152,10 +161,13 @@ class Lookup(Callable):
         if new and self._speculation is not None:
             raise contradicted(new[0])
 
-    def _created(self, key, create):
-        """Creates a trace with this key."""
+    def _check_refused(self, key):
         if key in self._refused:
             raise RunInPython(self._refused[key], lasts=True)
+
+    def _created(self, key, create):
+        """Creates a trace with this key."""
+        self._check_refused(key)
         self._warn(key)
         try:
             trace = create()
@@ -171,21 +183,22 @@ class Lookup(Callable):
         self._check_reuse()
         if not self._attempts.should_try():
             raise RunInPython(self._attempts.reason)
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             trace = self._attempts.succeeded(self._traced_with_numbers(args, kwargs, unknown, is_trial))
         except RunInPython as signal:
-            if signal.reason is not None and not signal.lasts:
-                self._attempts.failed(signal.reason, time.perf_counter() - start)
+            if signal.reason is not None:
+                self._attempts.failed(signal.reason, time.thread_time() - start)
             raise
-        self._seconds += time.perf_counter() - start
+        self._seconds += time.thread_time() - start
         self._newest.append(trace)
         return trace
 
-    def _note_python(self, seconds):
-        """Called after Python has run a call, with its duration."""
-        self._attempts.owed -= seconds
-        self._reuse.owed -= seconds
+    def _note_python(self, seconds, skipped=0):
+        """Called after Python has run calls, with their duration. `skipped` is the number of those for which no trace was
+        looked up."""
+        self._attempts.passed(seconds, skipped)
+        self._reuse.passed(seconds, skipped)
 
     def _check_reuse(self):
         """Raises `RunInPython` if the last traces were hardly used again. Keeps them for some time, because later calls may
@@ -195,13 +208,13 @@ class Lookup(Callable):
             if not reuse.skips and not self._are_used():
                 self._discard_unused()
             raise RunInPython(reuse.reason)
-        if len(newest) < (2 if reuse.failures else NEWEST):
+        if len(newest) < (2 if reuse.failures else NEWEST_IF_SLOW if self._seconds > SLOW else NEWEST):
             return
         if self._are_used():
             reuse.failures = 0
         elif not self._discard_unused():
             self._runs = {trace: trace.runs.successes for trace in newest}
-            message = f"the last {NEWEST} graphs of `{self.__name__}` were hardly used again"
+            message = f"the last {len(newest)} graphs of `{self.__name__}` were hardly used again"
             help = "help: pass values that change as tensors"
             error = StagingError(f"{message}\n{help}", span_of(self.python_function))
             reuse.failed(error, self._seconds)

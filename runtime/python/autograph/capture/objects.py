@@ -29,7 +29,11 @@ from ..errors import RandomStateChanged, StagingError
 from . import appends, contents, heap
 from .code_reads import OF_ALL, OF_TEXTS, called_by_python, functions_of, implicit, is_of_python, reads_of, unseen_members
 from .places import MISSING, Attribute, ClosureVariable, Contents, Element, Global, Items, items_of
-from .watchers import FIXED, defaults_of, of_blocks, slots_of, watch_object, watcher_of
+from .watchers import FIXED, PLAIN_TENSORS, defaults_of, of_blocks, slots_of, watch_object, watch_tensor, watcher_of
+
+
+#: The maximum number of lists for which a trace finds out how the code uses them.
+MOST_LISTS = 32
 
 
 class Objects:
@@ -151,6 +155,8 @@ class Objects:
                 value, born, is_outer = self._pending.pop()
                 if id(value) not in self.kept:
                     watch = watcher_of(type(value))
+                    if watch is None and type(value) in PLAIN_TENSORS and value.__dict__:
+                        watch = watch_tensor
                     if watch is not None:
                         self.kept[id(value)] = value
                         if born == 0:
@@ -317,6 +323,15 @@ class Objects:
         reads = [read for code in self.codes for read in appends.reading_paths(code)] if paths else ()
         return bool(paths) and not any(appends.may_read(read, path) for read in reads for path in paths)
 
+    def growing_lists(self):
+        """Returns lists from outside to which the code only appends. The trace may not have reached this code:
+        `except ValueError: errors.append(x)`."""
+        if self.names.isdisjoint(("append", "extend")):
+            return []
+        found = [entry for entry in self.entries.values() if isinstance(entry, heap.Container) and entry.is_outer]
+        lists = [entry.place.container for entry in found if type(entry.place.container) is list]
+        return [found for found in lists[:MOST_LISTS] if self.only_grows(found)]
+
     def _paths(self, container, within=()):
         """Returns the paths of a container (`appends.py`): the names of the variables and attributes that hold it, or that
         hold containers with it, which are not the containers `within` it. None if something else holds it."""
@@ -368,6 +383,11 @@ class Objects:
         except heap.Rewritten as error:
             message = f"{what} changes {error}, which the function has changed before"
             raise StagingError(f"{message}\nhelp: change it in one of the two places", spans.current()) from None
+
+    def watch_existing(self, value):
+        """Watches an object that existed before the trace, in which it is found before it changes."""
+        if id(value) not in self.kept:
+            self._watch_all([value], 0)
 
     def watch_returned(self, value):
         """Watches an object that code outside of the trace has returned."""

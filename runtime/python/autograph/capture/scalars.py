@@ -236,8 +236,8 @@ def _record(op):
 
 def _in_python(function):
     def method(self, *others):
-        """Computes the result in Python, with the number for the arguments of this call."""
-        number = function(*(node.guard_int() for node in (self, *others)))
+        """Computes the result in Python, with the number for the arguments of this call. `round(x, 2)` passes the 2 as it is."""
+        number = function(*(node.guard_int() if hasattr(node, "guard_int") else node for node in (self, *others)))
         return Literal(self.staging, number, kind_of(number))
 
     return method

@@ -18,7 +18,7 @@ from ..record.nodes import Record, Value
 from ..record.ops import AND, ASSERT, EQ, ITEM, NOT, OR, Callback, of_torch
 from ..record.queries import called_for_effects, depend_on
 from ..record.types import BOOL, FLOAT, INT, TensorType
-from . import fakes, permanent, scalars, sizes, views
+from . import fakes, scalars, sizes, views
 from .aliases import Aliases, Base, View
 from .assumptions import Assumptions
 from .grad_attribute import Gradients
@@ -169,6 +169,8 @@ class Staging:
         self.merged_dictionaries = []  # (dictionary, its items, mark): those that are shared on some paths only (`sharing.py`)
         self.copied_dictionaries = []  # (dictionary, its items, mark): copies of items of lists (`values.py`)
         self.stepping = {}  # id of an optimizer during its `step` -> the gradients to restore after it
+        self.hooks = {}  # id of a dictionary of hooks -> (the dictionary, its items before, span) (`module_changes.py`)
+        self.new_modules = {}  # id -> a module that the function has created
         self.stdout, self.filters = sys.stdout, warnings.filters  # before the function replaces them
         self.drawn = {}  # id -> a random number generator that the graph uses
         self.prepared = set()  # ids of optimizers whose state was created at the beginning of the trace
@@ -439,13 +441,6 @@ class Staging:
         """Returns whether the arguments of this call contradict the assumption that has this message and the current
         line of the user's code."""
         return (_assumption(message), spans.current()) in self.refuted
-
-    def require(self, flag, message):
-        """Records an assertion that the graph needs but Python does not. With a fallback, Python runs the call if the
-        assertion fails."""
-        if permanent.may_abandon():
-            self.assumptions.add(message)
-        self.emit(ASSERT, [flag, message], [])
 
     def may_decide(self):
         """Returns whether a condition can be decided here for the arguments of the call, by running the graph that is recorded

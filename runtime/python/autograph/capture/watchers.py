@@ -90,7 +90,7 @@ def _builtin_method(objects, method, born):
 
 def _partial(objects, partial, born):
     objects.defaults += [*partial.args, *partial.keywords.values()] if born == 0 else []
-    return [partial.func, *partial.args, *partial.keywords.values()]
+    return [partial.func, *partial.args, *partial.keywords.values(), *_attributes(objects, partial, born)]
 
 
 def _immutable(objects, value, born):
@@ -135,6 +135,11 @@ def watch_object(objects, value, born):
     return [*inner, *(kind for kind in type(value).__mro__ if _is_user_class(kind))]
 
 
+def watch_tensor(objects, tensor, born):
+    """Watches the attributes that users have set on a tensor."""
+    return _attributes(objects, tensor, born)
+
+
 def _attributes(objects, value, born):
     entry = heap.Attributes(value)
     objects.add((id(value), "__dict__"), entry, born)
@@ -154,14 +159,28 @@ def _module(objects, module, born):
         return objects.followed(module, entry)
     if not is_user:
         inner = [module.__dict__.get(name) for name in ("_parameters", "_buffers")]
+        inner += _set_by_user(module)
         return [*inner, *filter(_has_state, module.__dict__.get("_modules", {}).values()), *_hooks(module)]
     inner = [value for name, value in entry.state.items() if name not in _OF_EVERY_MODULE]
     return [*inner, *_hooks(module), *(kind for kind in type(module).__mro__ if _is_user_class(kind))]
 
 
 def _has_state(module):
-    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks."""
-    return module is not None and any(_is_user_class(type(part)) or _hooks(part) for part in module.modules())
+    """Returns whether a module of torch, such as `torch.nn.Sequential`, contains a module of the user, or has hooks or
+    attributes that the user has set."""
+    return module is not None and any(
+        _is_user_class(type(part)) or _hooks(part) or _set_by_user(part) for part in module.modules()
+    )
+
+
+def _set_by_user(module):
+    """Returns the objects with state in the attributes of a module of torch: `layer.losses = []`. Torch itself sets such
+    attributes in recurrent modules only, and their names begin with an underscore."""
+    return [
+        value
+        for name, value in module.__dict__.items()
+        if not name.startswith("_") and not isinstance(value, _STATELESS) and watcher_of(type(value)) is not None
+    ]
 
 
 def _hooks(module):
@@ -213,8 +232,14 @@ def slots_of(kind):
     }
 
 
+#: The classes of tensors whose attributes are watched if there are any.
+PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
 _PLAIN_CONTAINERS = (list, *SEQUENCES, *MAPPINGS)
 _ATOMS = (torch.Tensor, torch.dtype, torch.device, str, bytes, int, float, complex, type(None), enum.Enum)
+
+#: Classes of values that modules of torch have in attributes, and that hold no state.
+_STATELESS = (*_ATOMS, tuple, types.FunctionType, types.BuiltinFunctionType, torch.nn.Module)
 
 #: Modules of the standard library whose objects serve the interpreter: they hold no state of a program.
 _NOT_STATE = ("logging", "threading", "_thread", "importlib", "_frozen_importlib", "_frozen_importlib_external", "abc",
@@ -251,6 +276,8 @@ def watcher_of(kind):
         return _immutable
     if issubclass(kind, (torch.optim.Optimizer, *_WITH_ATTRIBUTES)) or kind.__module__ in _STATEFUL:
         return watch_object
+    if issubclass(kind, torch.distributions.Distribution):
+        return watch_object
     if _is_user_class(kind) and (kind.__dictoffset__ or slots_of(kind)):
         return watch_object
     return _noted if permanent.is_opaque(kind) and _root(kind) not in LIBRARIES else None
@@ -263,4 +290,5 @@ FIXED = (_immutable, _partial, _method, _builtin_method, _opaque, _python_module
 _WITH_ATTRIBUTES = (threading.local, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 #: Modules of libraries whose objects a training step changes.
-_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.amp.grad_scaler", "autograph.api.checkpoint")
+_STATEFUL = ("torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.amp.grad_scaler", "autograph.api.checkpoint",
+             "torch.utils.data.dataset")  # fmt: skip

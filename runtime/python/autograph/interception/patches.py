@@ -10,7 +10,7 @@ from torch.utils import _pytree as pytree
 from ..capture.staging import staging_of
 from ..operators import calls
 from ..operators.optimizers import after_step, before_step
-from . import collectives, custom, module_hooks, structures
+from . import collectives, custom, module_changes, module_hooks, structures
 from .dispatch import Recorder
 from .functions import Interception, as_subclass
 
@@ -87,7 +87,7 @@ def tracing(staging):
     set_cache(False)
     _SHAPES_LOG.disabled, disabled = True, _SHAPES_LOG.disabled  # torch's log would repeat the text of an exception
     try:
-        with _without_inference_mode(), recording(staging), collectives.plain_results():
+        with _without_inference_mode(), recording(staging), collectives.plain_results(), module_changes.noted():
             yield
     finally:
         torch.nn.Module.__call__ = module_call

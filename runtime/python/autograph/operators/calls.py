@@ -183,6 +183,7 @@ def _is_of_numpy(f):
 
 #: The constructors and methods of these classes, and these functions, do not read the characters of a string.
 _STORES = (list, tuple, dict, set, frozenset, collections.deque, BaseException)
+_STORING = ("append", "extend", "insert")  # methods of `List`
 _NEUTRAL = (iter, next, isinstance, issubclass, callable, zip, enumerate, reversed, len, hasattr, getattr)
 _PASS_ON = (iter, next, id, isinstance, issubclass, repr, callable, map, filter, zip, enumerate, reversed, str, type)
 
@@ -247,7 +248,8 @@ def _enter(f, args, keywords):
             staging.objects.note_full_read([*args, *keywords.values()])
     if staging is None or converted is None and not converter.is_converted(f):
         needs_numbers = staging is not None and converted is None and converter.needs_python_numbers(f)
-        args, keywords = texts.plain(staging, (args, keywords), needs_numbers)
+        if not (isinstance(next(iter(args), None), List) and f.__name__ in _STORING):
+            args, keywords = texts.plain(staging, (args, keywords), needs_numbers)
         if is_as_it_is and staging is not None and converter.is_user_code(f):
             with permanent.calls_checked(f.__code__, _outside(staging)):
                 return f(*args, **keywords)

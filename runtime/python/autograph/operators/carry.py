@@ -316,9 +316,7 @@ class Carry:
 
 
 def require_first_iteration(staging, condition, unstable):
-    """Records that a loop must have a first iteration. The caller peels this iteration, because the state has its final
-    types only after it (`best = None`). If a run has no first iteration, the graph raises an error; with a fallback,
-    Python runs the call."""
-    message = f"a staged loop needs a first iteration here: {unstable.message}"
+    """Records the assumption that a loop has a first iteration. The caller peels this iteration, because the state has its
+    final types only after it (`best = None`). If a run has no first iteration, Python runs the call."""
     if condition is not True:
-        staging.require(condition, message)
+        staging.assume(condition, f"the loop has a first iteration: {unstable.message}")

@@ -30,7 +30,7 @@ def log(logger, level, message, *args, exc_info=None, extra=None, stack_info=Fal
     location = location or ("(unknown file)", 0)
 
     def write(message, *args):
-        python_calls.note_message(_key(logger, level, message, args))
+        python_calls.note_message(lambda: _key(logger, level, message, args))
         _write(logger, level, message, args, location, staging.name, extra)
 
     record(staging, write, (message, *args))

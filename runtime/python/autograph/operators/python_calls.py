@@ -349,6 +349,10 @@ class Run:
         self.messages = collections.Counter()
         self.is_paused = False
 
+    def has_effects(self):
+        """Returns whether Python must not repeat something that the run has done."""
+        return bool(self.log or self.printed or self.messages)
+
     @contextmanager
     def paused(self):
         self.is_paused = True
@@ -378,11 +382,11 @@ def was_printed_before():
     return True
 
 
-def note_message(message):
-    """Records that a run has written a message to a logger."""
+def note_message(key):
+    """Records that a run writes a message to a logger. `key()` returns what identifies the message."""
     run = _LOCAL.run
     if run is not None and not run.is_paused:
-        run.messages[message] += 1
+        run.messages[key()] += 1
 
 
 def was_logged_before(message):

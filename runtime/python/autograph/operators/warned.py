@@ -21,7 +21,7 @@ def warn(message, category=None, stacklevel=1, source=None, **_):
     module, registry = scope.get("__name__") or "<unknown>", scope.setdefault("__warningregistry__", {})
 
     def write(message):
-        python_calls.note_message(_key(category, message))
+        python_calls.note_message(lambda: _key(category, message))
         warnings.warn_explicit(message, category, file, line, module, registry, source=source)
 
     if staging is not None and staging.filters is warnings.filters:

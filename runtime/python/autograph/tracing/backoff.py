@@ -28,6 +28,11 @@ class Backoff:
             return False
         return self.owed <= 0
 
+    def passed(self, seconds, skipped):
+        """Records that Python has run calls for this time, and that there was no attempt in this number of them."""
+        self.owed -= seconds
+        self.skips = max(0, self.skips - skipped)
+
     def try_now(self):
         """Ends the skipping of attempts."""
         self.skips, self.owed = 0, 0.0

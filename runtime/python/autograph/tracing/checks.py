@@ -5,6 +5,7 @@ import torch
 from ..capture.contents import share_memory
 from ..capture.places import Contents
 from ..errors import CheckAfterEffect, RandomStateChanged, StagingError
+from ..interception import module_changes
 from ..record.earlier_iterations import gradient_across
 from ..record.queries import checked_late
 
@@ -50,6 +51,7 @@ def restore(staging, before):
     for place, state in staging.objects.changed_outside(before).items():
         staging.objects.restore(place, state)
     heap.sync()
+    module_changes.restore(staging)
 
 
 def unrepeatable(staging, contents):

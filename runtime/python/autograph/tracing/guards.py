@@ -26,6 +26,7 @@ from ..capture.places import (
     Element,
     Global,
     Held,
+    Items,
     SlotAttribute,
     Snapshot,
     items_of,
@@ -90,6 +91,8 @@ class Guards:
         """Adds guards for all state that the code of the trace names."""
         objects = self.staging.objects
         self.named = objects.all_names()
+        for container in objects.growing_lists():
+            self.skip(Items(container).key())
         self._modules(objects.modules, {key[0] for key in self._taken})
         for scope, name in objects.globals_read.values():
             self.take(Global(scope, name), scope.get(name, MISSING))

@@ -30,6 +30,7 @@ from ..errors import (
     Unreached,
     Unroll,
 )
+from ..interception import module_changes, tensor_attributes
 from ..interception.patches import recording, tracing
 from ..operators import attributes, calls, copied_items, sharing
 from ..operators import python_calls as python_calls_
@@ -165,6 +166,7 @@ class Trace:
         fakes = []
         for index, (path, leaf) in enumerate(zip(names(python_function, args, kwargs), leaves)):
             if isinstance(leaf, torch.Tensor):
+                tensor_attributes.check_argument(leaf, span_of(python_function))
                 if id(leaf) not in staging.captures:
                     capture = staging.argument(leaf, path, (unknown or {}).get(index))
                     self.arguments.append((index, capture))
@@ -208,6 +210,7 @@ class Trace:
             checks.check_draws(staging)
             checks.raise_caught(staging)
             checks.check_effects(staging)
+            module_changes.check(staging)
             changed = lists.changes(staging.objects.changed_outside(before), numbers)
             python_calls_.check(staging, python_function, changed)
             is_effect = any(isinstance(place, Contents) for place in changed)
@@ -472,7 +475,7 @@ class Trace:
                 if not self.may_run_in_python:
                     raise _contradicted(error) from None
                 self._undo(leaves, numbers)
-                raise Assumed(str(error), run=effects) from None
+                raise Assumed(str(error), run=effects if effects is not None and effects.has_effects() else None) from None
             is_repeatable = self.is_repeatable and (not self.is_random or random is not None)
             if is_repeatable and (not self.only_returns or self.may_catch):
                 if random is not None:
