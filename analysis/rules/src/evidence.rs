@@ -108,7 +108,15 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
 /// Returns whether the value that decides about a finding is a traced array in the evaluation of the program, from a root
 /// to the finding.
 pub(super) fn is_established(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
-    decisive(ctx, diagnostic).is_some_and(|value| ctx.is_certainly_traced(value))
+    match decisive(ctx, diagnostic) {
+        Some(value) => ctx.is_certainly_traced(value),
+        // The why-chain starts at a parameter.
+        None => {
+            let range = diagnostic.span.range;
+            let mut parts = ctx.expressions().into_iter().filter(|part| range.contains_range(part.range()));
+            parts.any(|part| ctx.is_certainly_traced(part))
+        }
+    }
 }
 
 /// Returns whether the value is an argument that `partial` binds, or a part of it. JAX does not trace such a value, so

@@ -316,6 +316,20 @@ impl<'a> Evaluation<'_, 'a> {
             ("jax.tree.leaves" | "jax.tree_util.tree_leaves" | "tensorflow.nest.flatten", [tree, ..]) => {
                 self.leaves(tree)
             }
+            ("jax.tree_util.tree_flatten_with_path" | "jax.tree.flatten_with_path", [tree, ..]) => {
+                let leaf = match self.leaves(tree) {
+                    Value::List(leaves) => Value::common(leaves.borrow().as_deref().unwrap_or_default()),
+                    leaves => leaves.element(),
+                };
+                let pairs = leaf.map(|leaf| Value::many(Value::tuple(vec![Value::Unknown, leaf])));
+                Value::tuple(vec![pairs.unwrap_or(Value::Unknown), Value::Unknown])
+            }
+            ("jax.tree_util.tree_leaves_with_path" | "jax.tree.leaves_with_path", [tree, ..]) => {
+                match self.leaves(tree).element() {
+                    Some(leaf) => Value::many(Value::tuple(vec![Value::Unknown, leaf])),
+                    None => Value::Unknown,
+                }
+            }
             ("jax.tree.flatten" | "jax.tree_util.tree_flatten", [tree, ..]) => {
                 Value::tuple(vec![self.leaves(tree), Value::Unknown])
             }

@@ -13,9 +13,7 @@ use super::dtypes::Dtype;
 use super::names::LOGGER;
 use super::operators::LARGEST;
 use super::values::{Lambda, Value};
-use super::{
-    Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop, dtypes, tensor_methods,
-};
+use super::{Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop, dtypes, tensor_methods};
 use crate::torch::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use crate::tracing::snippet;
 

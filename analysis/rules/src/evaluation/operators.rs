@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ruff_python_ast::{CmpOp, Operator};
 use ruff_text_size::TextRange;
 
-use super::calls::shown;
+use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
 use super::values::Value;
 use super::{Evaluated, Evaluation, Framework, MOST_ITERATIONS, sizes};
@@ -138,6 +138,12 @@ impl<'a> Evaluation<'_, 'a> {
         right: &Value<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if let (Value::Object(_), Some(method)) = (left, method_of(op))
+            && self.explores()
+            && let function @ Value::Function(_) = self.attribute(left, method)?
+        {
+            return self.call(&function, Arguments::of(vec![right.clone()]), range);
+        }
         let truth = match (op, left, right) {
             (CmpOp::Is, value, Value::None) => is_none(value),
             (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
@@ -182,6 +188,19 @@ impl<'a> Evaluation<'_, 'a> {
         };
         Ok(truth.map_or(Value::Unknown, Value::Bool))
     }
+}
+
+/// Returns the method by which a class defines a comparison.
+fn method_of(op: CmpOp) -> Option<&'static str> {
+    Some(match op {
+        CmpOp::Lt => "__lt__",
+        CmpOp::LtE => "__le__",
+        CmpOp::Gt => "__gt__",
+        CmpOp::GtE => "__ge__",
+        CmpOp::Eq => "__eq__",
+        CmpOp::NotEq => "__ne__",
+        _ => return None,
+    })
 }
 
 fn is_none(value: &Value) -> Option<bool> {

@@ -104,6 +104,13 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: &Arguments<'a>,
         call: &'a ast::ExprCall,
     ) -> Evaluated<Option<Value<'a>>> {
+        if let ("all" | "any" | "max" | "min" | "sorted", [values], [argument]) =
+            (name, arguments.positional.as_slice(), &*call.arguments.args)
+            && arguments.keywords.is_empty()
+            && !argument.is_starred_expr()
+        {
+            self.compared(values, argument)?;
+        }
         Ok(match (name, arguments.positional.as_slice()) {
             ("isinstance", [value, _]) => call
                 .arguments
@@ -223,6 +230,20 @@ impl<'a> Evaluation<'_, 'a> {
             ("vars", [Value::Namespace(items)]) => Some(Value::Dict(items.clone())),
             _ => None,
         })
+    }
+
+    /// Records the argument of `all(values)` or `max(values)` as traced if its elements are traced.
+    fn compared(&mut self, values: &Value<'a>, argument: &'a Expr) -> Evaluated<()> {
+        let common = match self.elements(values)? {
+            Some(elements) => Value::common(&elements),
+            None => values.element(),
+        };
+        if let Some(element @ Value::Tensor(..)) = common
+            && !self.traced.is_empty()
+        {
+            self.observed(argument, element);
+        }
+        Ok(())
     }
 
     /// Returns whether a value is an instance of a class, or of one of several.
