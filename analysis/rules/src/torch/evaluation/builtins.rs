@@ -52,18 +52,30 @@ impl<'a> Evaluation<'_, 'a> {
             let items = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
             return Ok(Value::Dict(std::rc::Rc::new(Some(items.collect()).into())));
         }
-        if arguments.open || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted") {
+        if arguments.open
+            || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted" | "min" | "max")
+        {
             arguments.forget();
             return Ok(Value::Unknown);
         }
         let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
         Ok(match (name, values.as_slice(), ints.as_deref()) {
-            ("range", [single], None) => {
-                self.need(single);
-                Value::Unknown
-            }
             ("range", bounds, None) => {
-                bounds.iter().for_each(|bound| self.need(bound));
+                for (bound, argument) in bounds.iter().zip(&call.arguments.args) {
+                    self.need(bound);
+                    if matches!(bound, Value::Number) && self.traced.first() == Some(&Mode::Export) {
+                        // The rules about functions report `range(x.item())` and `range(kept.size(0))`.
+                        if !argument.is_call_expr() {
+                            let text = self.ctx.text(argument);
+                            let message =
+                                format!("`range()` needs the value of `{text}`, which has no value yet");
+                            self.report(call.range(), Kind::Number, message);
+                        }
+                    } else if matches!(bound, Value::Number) {
+                        let text = format!("`{}`", self.ctx.text(argument));
+                        self.undecided(argument.range(), &text, bound, "a `range`");
+                    }
+                }
                 Value::Unknown
             }
             ("range", _, Some([end])) => numbers(0, *end, 1),
@@ -144,6 +156,21 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Bool(name == "all")
             }
             ("getattr", [object, Value::Text(name)], _) => self.attribute(object, name)?,
+            ("sorted" | "min" | "max", [values], _) => self.ordered(name, values, arguments, call)?,
+            ("min" | "max", ..) if !arguments.keywords.is_empty() => {
+                arguments.forget();
+                Value::Unknown
+            }
+            ("min" | "max", [first, second], None) => match (first.as_float(), second.as_float()) {
+                (Some(left), Some(right)) => {
+                    let is_first = if name == "min" { left <= right } else { left >= right };
+                    if is_first { first.clone() } else { second.clone() }
+                }
+                _ => Value::Unknown,
+            },
+            ("isinstance", [value, class], _) => {
+                self.is_instance(value, class).map_or(Value::Unknown, Value::Bool)
+            }
             ("min", _, Some([first, second])) => Value::Int(*first.min(second)),
             ("max", _, Some([first, second])) => Value::Int(*first.max(second)),
             ("int", [value], _) if !value.is_traced() => match value {
@@ -190,6 +217,86 @@ impl<'a> Evaluation<'_, 'a> {
             }
         }
         Ok(Value::list(kept))
+    }
+
+    /// Evaluates `sorted(values, key=f)`, and `min` and `max` of an iterable, which compare the elements or their keys.
+    fn ordered(
+        &mut self,
+        name: &str,
+        values: &Value<'a>,
+        arguments: &Arguments<'a>,
+        call: &'a ast::ExprCall,
+    ) -> Evaluated<Value<'a>> {
+        let key = arguments.get(usize::MAX, "key").filter(|key| !matches!(key, Value::None));
+        let Some(elements) = self.elements(values)?.filter(|it| it.len() <= MOST_ITERATIONS) else {
+            arguments.forget();
+            return Ok(Value::Unknown);
+        };
+        let mut keys = Vec::new();
+        for element in &elements {
+            keys.push(match key {
+                Some(key) => self.call(key, Arguments::of(vec![element.clone()]), call.range())?,
+                None => element.clone(),
+            });
+        }
+        // The compiler computes `min` and `max` of numbers and of Tensors.
+        let compares = keys.len() > 1 && (key.is_some() || name == "sorted");
+        if compares && let Some(traced) = keys.iter().find(|key| key.is_traced()) {
+            match self.traced.first().copied() {
+                Some(Mode::Compile { full_graph, .. }) => {
+                    let message =
+                        format!("`{name}` compares Tensors or their numbers, which causes a graph break");
+                    self.report(call.range(), Kind::Order { full_graph }, message);
+                }
+                _ => {
+                    let text = if key.is_some() { "the key" } else { "an element" };
+                    self.undecided(call.range(), text, traced, &format!("`{name}`"));
+                }
+            }
+            return Ok(Value::Unknown);
+        }
+        let numbers: Option<Vec<f64>> = keys.iter().map(Value::as_float).collect();
+        let (Some(numbers), false) = (numbers, arguments.get(usize::MAX, "default").is_some()) else {
+            return Ok(Value::Unknown);
+        };
+        let mut order: Vec<usize> = (0..elements.len()).collect();
+        let is_reversed = match arguments.get(usize::MAX, "reverse").map_or(Some(false), Value::truth) {
+            Some(is_reversed) => is_reversed || name == "max",
+            None => return Ok(Value::Unknown),
+        };
+        order.sort_by(|left, right| {
+            let order = numbers[*left].total_cmp(&numbers[*right]);
+            if is_reversed { order.reverse() } else { order }
+        });
+        let mut ordered = order.into_iter().map(|index| elements[index].clone());
+        Ok(match name {
+            "sorted" => Value::list(ordered.collect()),
+            _ => ordered.next().unwrap_or(Value::Unknown),
+        })
+    }
+
+    /// Returns whether a value is an instance of a class, or of a class of a tuple.
+    fn is_instance(&self, value: &Value<'a>, class: &Value<'a>) -> Option<bool> {
+        match (value, class) {
+            (_, Value::Tuple(classes)) => {
+                let mut is_any = Some(false);
+                for class in classes.iter() {
+                    match self.is_instance(value, class) {
+                        Some(true) => return Some(true),
+                        Some(false) => {}
+                        None => is_any = None,
+                    }
+                }
+                is_any
+            }
+            (Value::Object(object), Value::Class(class)) => {
+                let hierarchy = self.hierarchy(object.class)?;
+                Some(hierarchy.classes.iter().any(|known| std::ptr::eq(*known, *class)))
+            }
+            (Value::Layer(_), Value::Class(_)) => Some(false),
+            (Value::Layer(layer), Value::Library(name)) => layer.is_instance(name),
+            _ => None,
+        }
     }
 
     /// Returns the truth value of an element for `any(…)`, `all(…)` and `filter(…)`.

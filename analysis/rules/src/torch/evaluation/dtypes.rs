@@ -284,6 +284,39 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(())
     }
 
+    /// Checks that no operand of `-` is a Tensor of bools, and none of `&` and `|` a Tensor of floats.
+    pub(super) fn check_bools(
+        &mut self,
+        op: Operator,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        range: TextRange,
+    ) -> Evaluated<()> {
+        let is_operand = |value: &Value| {
+            matches!(
+                value,
+                Value::Tensor(..) | Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number
+            )
+        };
+        if !is_operand(left) || !is_operand(right) {
+            return Ok(());
+        }
+        let dtypes = [left.dtype(), right.dtype()];
+        let problem = match op {
+            Operator::Sub if dtypes.contains(&Dtype::Bool) => {
+                "`-` of a Tensor of bools is not defined: use `~mask`, or convert it first".to_owned()
+            }
+            Operator::BitAnd | Operator::BitOr | Operator::BitXor => {
+                match dtypes.iter().find(|dtype| dtype.is_float()) {
+                    Some(dtype) => format!("`{}` of {dtype} is not defined", op.as_str()),
+                    None => return Ok(()),
+                }
+            }
+            _ => return Ok(()),
+        };
+        Err(self.fail(range, problem))
+    }
+
     /// Checks the dtype of the input of a module, and returns that of the result.
     pub(super) fn check_layer(
         &mut self,

@@ -13,7 +13,7 @@ use super::super::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
 use super::names::LOGGER;
-use super::values::{Lambda, Value};
+use super::values::{Lambda, Size, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, dtypes, sizes, tensor_methods};
 
 /// Methods of Tensors that change the shape of the Tensor itself.
@@ -21,6 +21,8 @@ const RESHAPING: [&str; 8] =
     ["resize_", "resize_as_", "set_", "squeeze_", "swapaxes_", "t_", "transpose_", "unsqueeze_"];
 /// The maximum number of nested expressions that are being evaluated.
 const MOST_NESTED: usize = 400;
+/// The maximum length of a list to which `tolist` converts a Tensor.
+const MOST_LISTED: i64 = 16;
 /// Larger integers are not evaluated.
 const LARGEST: i64 = 1 << 30;
 
@@ -91,6 +93,10 @@ impl<'a> Evaluation<'_, 'a> {
                         Value::Unknown
                     }
                     (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
+                    (UnaryOp::USub, Value::Tensor(_, Dtype::Bool)) => {
+                        let message = "the negation of bool is not defined: use `~`".to_owned();
+                        return Err(self.fail(operation.range(), message));
+                    }
                     (UnaryOp::USub, Value::Int(value)) => Value::Int(-value),
                     (UnaryOp::USub, Value::Float(value)) => Value::Float(-value),
                     (UnaryOp::Not, value) if !matches!(value, Value::Tensor(..)) => {
@@ -181,6 +187,7 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(dtype) => Value::Dtype(dtype),
                 None => Value::Library(name.as_str().into()),
             },
+            Some(("math", "pi")) => Value::Float(std::f64::consts::PI),
             Some(("operator" | "functools" | "math", _)) => Value::Library(name.as_str().into()),
             _ => Value::Unknown,
         }
@@ -270,7 +277,18 @@ impl<'a> Evaluation<'_, 'a> {
                 {
                     let what = format!("`.{}()`", attribute.attr);
                     let number = self.converted(&what, attribute.value.range(), call.range());
-                    return Ok(if attribute.attr.as_str() == "item" { number } else { Value::Unknown });
+                    return Ok(match (attribute.attr.as_str(), &object, number) {
+                        ("item", _, number) => number,
+                        (_, Value::Tensor(Some(shape), dtype), Value::Number) if !dtype.is_float() => {
+                            match **shape {
+                                [Size::Known(length)] if length <= MOST_LISTED => {
+                                    Value::list((0..length).map(|_| Value::Number).collect())
+                                }
+                                _ => Value::Unknown,
+                            }
+                        }
+                        _ => Value::Unknown,
+                    });
                 }
                 if let Value::Tensor(shape, dtype) = &object {
                     self.check_operands(&attribute.attr, &object, &arguments, call.range())?;
@@ -386,6 +404,7 @@ impl<'a> Evaluation<'_, 'a> {
         if op == Operator::MatMult {
             self.check_product(left, right, range)?;
         }
+        self.check_bools(op, left, right, range)?;
         let dtype = self.promoted(op, left, right);
         let result = match (left, right) {
             (Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
@@ -398,20 +417,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-                let number = |value: &Value| match value {
-                    #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
-                    Value::Int(value) => *value as f64,
-                    Value::Float(value) => *value,
-                    _ => f64::NAN,
-                };
-                let (left, right) = (number(left), number(right));
-                match op {
-                    Operator::Add => Value::Float(left + right),
-                    Operator::Sub => Value::Float(left - right),
-                    Operator::Mult => Value::Float(left * right),
-                    Operator::Div if right != 0.0 => Value::Float(left / right),
-                    _ => Value::Unknown,
-                }
+                floating(op, left.as_float().unwrap_or(f64::NAN), right.as_float().unwrap_or(f64::NAN))
             }
             (Value::Tensor(Some(left), _), Value::Tensor(Some(right), _)) => {
                 let result = match op {
@@ -485,15 +491,19 @@ impl<'a> Evaluation<'_, 'a> {
             | (_, Value::Int(_) | Value::Float(_), Value::Number) => return Ok(Value::Number),
             (CmpOp::Eq, Value::Text(left), Value::Text(right)) => Some(left == right),
             (CmpOp::NotEq, Value::Text(left), Value::Text(right)) => Some(left != right),
-            (_, Value::Int(left), Value::Int(right)) => match op {
-                CmpOp::Eq => Some(left == right),
-                CmpOp::NotEq => Some(left != right),
-                CmpOp::Lt => Some(left < right),
-                CmpOp::LtE => Some(left <= right),
-                CmpOp::Gt => Some(left > right),
-                CmpOp::GtE => Some(left >= right),
-                _ => None,
-            },
+            (_, Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
+                let order =
+                    left.as_float().zip(right.as_float()).and_then(|(left, right)| left.partial_cmp(&right));
+                order.and_then(|order| match op {
+                    CmpOp::Eq => Some(order.is_eq()),
+                    CmpOp::NotEq => Some(order.is_ne()),
+                    CmpOp::Lt => Some(order.is_lt()),
+                    CmpOp::LtE => Some(order.is_le()),
+                    CmpOp::Gt => Some(order.is_gt()),
+                    CmpOp::GtE => Some(order.is_ge()),
+                    _ => None,
+                })
+            }
             _ => None,
         };
         Ok(truth.map_or(Value::Unknown, Value::Bool))
@@ -515,6 +525,18 @@ fn is_none(value: &Value) -> Option<bool> {
         Value::None => Some(true),
         _ => Some(false),
     }
+}
+
+fn floating<'a>(op: Operator, left: f64, right: f64) -> Value<'a> {
+    let result = match op {
+        Operator::Add => left + right,
+        Operator::Sub => left - right,
+        Operator::Mult => left * right,
+        Operator::Div if right != 0.0 => left / right,
+        Operator::Pow => left.powf(right),
+        _ => f64::NAN,
+    };
+    if result.is_finite() { Value::Float(result) } else { Value::Unknown }
 }
 
 fn arithmetic<'a>(op: Operator, left: i64, right: i64) -> Value<'a> {

@@ -165,6 +165,11 @@ impl<'a> Evaluation<'_, 'a> {
         if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), operator(name)) {
             return self.operation(operator, left, right, range);
         }
+        if let (Some(function), [value]) = (name.strip_prefix("math."), arguments.positional.as_slice())
+            && let Some(value) = value.as_float()
+        {
+            return Ok(mathematical(function, value));
+        }
         match (name, arguments.positional.as_slice()) {
             ("logging.getLogger", _) => return Ok(Value::Library(LOGGER.into())),
             ("functools.partial", [function, rest @ ..]) if !arguments.open => {
@@ -346,6 +351,25 @@ impl<'a> Evaluation<'_, 'a> {
             },
         }
     }
+}
+
+/// Returns the result of a function of the module `math`.
+fn mathematical<'a>(function: &str, value: f64) -> Value<'a> {
+    let result = match function {
+        "cos" => value.cos(),
+        "exp" => value.exp(),
+        "log" => value.ln(),
+        "log2" => value.log2(),
+        "sin" => value.sin(),
+        "sqrt" => value.sqrt(),
+        "tanh" => value.tanh(),
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+        "ceil" if value.abs() < 1e9 => return Value::Int(value.ceil() as i64),
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+        "floor" if value.abs() < 1e9 => return Value::Int(value.floor() as i64),
+        _ => return Value::Unknown,
+    };
+    if result.is_finite() { Value::Float(result) } else { Value::Unknown }
 }
 
 /// Returns the operator of `operator.lt`.

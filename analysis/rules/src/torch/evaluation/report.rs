@@ -6,7 +6,9 @@ use super::super::super::FileContext;
 use super::super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
 use super::super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
 use super::super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::super::break_tensor::TORCH_GRAPH_BREAK_TENSOR;
 use super::super::export_branch::TORCH_EXPORT_BRANCH;
+use super::super::export_item::TORCH_EXPORT_ITEM;
 use super::super::recompile::TORCH_RECOMPILE;
 use super::super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::super::repeated_changes::{self, Owner};
@@ -24,7 +26,7 @@ pub(in super::super) fn report(ctx: &FileContext) {
         let (range, kind) = (*range, *kind);
         // The rule about functions reports the attribute where the function reads it.
         let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
-        if kind == Kind::Attribute
+        if kind == (Kind::Attribute { is_float: false })
             && repeated_changes::find(ctx.db, ctx.document, &Owner::Object, &name).is_some()
         {
             continue;
@@ -50,6 +52,15 @@ pub(in super::super) fn report(ctx: &FileContext) {
                 let severity = if full_graph { Severity::Error } else { Severity::Warning };
                 (&TORCH_GRAPH_BREAK_BUILTIN, severity, "call it outside the compiled function")
             }
+            Kind::Order { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_TENSOR, severity, "use `torch.sort`, `torch.argsort` or `torch.max`")
+            }
+            Kind::Number => (
+                &TORCH_EXPORT_ITEM,
+                Severity::Error,
+                "use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor",
+            ),
             Kind::None => (
                 &SCRIPT_NONE,
                 Severity::Error,
@@ -60,7 +71,7 @@ pub(in super::super) fn report(ctx: &FileContext) {
                 Severity::Warning,
                 "pass a Tensor, or use the value outside the compiled function",
             ),
-            Kind::Attribute => (
+            Kind::Attribute { .. } => (
                 &TORCH_RECOMPILE,
                 Severity::Warning,
                 "store the number in a buffer (`register_buffer`), or pass it as an argument",

@@ -2,10 +2,11 @@
 
 use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions;
-use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
+use ruff_python_ast::{self as ast, Expr, Number, Pattern, Stmt};
 use ruff_text_size::Ranged;
 
 use super::super::super::names::bound_names;
+use super::super::super::tracing::snippet;
 use super::calls::Arguments;
 use super::values::{Function, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
@@ -198,11 +199,15 @@ impl<'a> Evaluation<'_, 'a> {
         node: &'a ast::StmtMatch,
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
-        let Value::Text(subject) = self.value(&node.subject, frame)? else {
-            return Ok(self.skip(std::slice::from_ref(statement), frame));
-        };
+        let subject = self.value(&node.subject, frame)?;
+        let literal = node.cases.iter().find(|case| case.pattern.is_match_value());
+        if let Some(case) = literal {
+            let text = format!("`{}`", snippet(self.ctx.text(&*node.subject)));
+            self.undecided(case.pattern.range(), &text, &subject, "a `match`");
+        }
         for case in &node.cases {
-            let Some(matches) = matches_text(&case.pattern, &subject).filter(|_| case.guard.is_none()) else {
+            let matches = matches_literal(&case.pattern, &subject).filter(|_| case.guard.is_none());
+            let Some(matches) = matches else {
                 return Ok(self.skip(std::slice::from_ref(statement), frame));
             };
             if matches {
@@ -346,13 +351,20 @@ pub(super) fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
     Some(vec![Value::tensor(rest.to_vec()).with_dtype(*dtype); length])
 }
 
-/// Returns whether a text matches a pattern; `None` if the pattern is no literal and no wildcard.
-fn matches_text(pattern: &Pattern, subject: &str) -> Option<bool> {
+/// Returns whether a value matches a pattern; `None` if that is not known.
+fn matches_literal(pattern: &Pattern, subject: &Value) -> Option<bool> {
     match pattern {
-        Pattern::MatchValue(node) => Some(node.value.as_string_literal_expr()?.value.to_str() == subject),
+        Pattern::MatchValue(node) => match (&*node.value, subject) {
+            (Expr::StringLiteral(literal), Value::Text(text)) => Some(literal.value.to_str() == &**text),
+            (
+                Expr::NumberLiteral(ast::ExprNumberLiteral { value: Number::Int(literal), .. }),
+                Value::Int(value),
+            ) => Some(literal.as_i64() == Some(*value)),
+            _ => None,
+        },
         Pattern::MatchOr(node) => {
             let matches: Option<Vec<bool>> =
-                node.patterns.iter().map(|pattern| matches_text(pattern, subject)).collect();
+                node.patterns.iter().map(|pattern| matches_literal(pattern, subject)).collect();
             Some(matches?.contains(&true))
         }
         Pattern::MatchAs(node) if node.pattern.is_none() && node.name.is_none() => Some(true),

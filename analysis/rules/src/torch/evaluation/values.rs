@@ -159,6 +159,45 @@ pub(super) struct Convolution {
     pub transposed: bool,
 }
 
+impl Layer<'_> {
+    /// Returns whether a module is an instance of a class of torch.
+    pub(super) fn is_instance(&self, class: &str) -> Option<bool> {
+        let class = class.strip_prefix("torch.nn.")?.rsplit('.').next()?;
+        if class == "Module" {
+            return Some(true);
+        }
+        let own = match self {
+            Self::Linear { .. } => "Linear",
+            Self::Embedding { .. } => "Embedding",
+            Self::Normalization(_) => "LayerNorm",
+            Self::Sequential(_) => "Sequential",
+            Self::Conv(convolution) => {
+                let digit = class.chars().nth_back(1).and_then(|digit| digit.to_digit(10));
+                let is_same =
+                    digit.and_then(|digit| usize::try_from(digit).ok()) == Some(convolution.dimensions);
+                let is_convolution = class.starts_with("Conv");
+                return Some(
+                    is_convolution && is_same && class.contains("Transpose") == convolution.transposed,
+                );
+            }
+            Self::Cast(layer, _) => return layer.is_instance(class),
+            Self::BatchNorm { .. } if !class.contains("Norm") => return Some(false),
+            Self::Pool { .. } | Self::AdaptivePool { .. } if !class.contains("Pool") => return Some(false),
+            Self::Elementwise if matches!(class, "Linear" | "Embedding" | "Sequential") => {
+                return Some(false);
+            }
+            Self::BatchNorm { .. }
+            | Self::Pool { .. }
+            | Self::AdaptivePool { .. }
+            | Self::Flatten
+            | Self::Elementwise
+            | Self::Upsample { .. }
+            | Self::Other => return None,
+        };
+        Some(own == class)
+    }
+}
+
 impl<'a> Value<'a> {
     pub(super) fn tensor(shape: Shape) -> Self {
         Self::Tensor(Some(shape.into()), Dtype::Unknown)
@@ -204,6 +243,15 @@ impl<'a> Value<'a> {
         match self {
             Self::Int(value) => Some(*value),
             Self::Bool(value) => Some((*value).into()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_float(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "integers are small")]
+            Self::Int(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
             _ => None,
         }
     }
