@@ -81,25 +81,27 @@ impl<'a> Evaluation<'_, 'a> {
             ("range", _, Some([end])) => numbers(0, *end, 1),
             ("range", _, Some([start, end])) => numbers(*start, *end, 1),
             ("range", _, Some([start, end, step])) => numbers(*start, *end, *step),
-            ("len", [value], _) => match value {
-                Value::Tensor(Some(shape), _) => {
-                    shape.first().map_or(Value::Unknown, |size: &Size| Value::size(*size))
-                }
-                Value::Object(object) => match self.attribute(value, "__len__")? {
+            ("len", [value], _) => self.length(value)?,
+            ("next", [value], _) => match value {
+                Value::Object(object) => match self.attribute(value, "__next__")? {
                     method @ Value::Function(_) => {
                         self.call(&method, Arguments::default(), object.class.range())?
                     }
                     _ => Value::Unknown,
                 },
-                Value::Dict(items) => {
-                    let length = items.borrow().as_ref().and_then(|items| i64::try_from(items.len()).ok());
-                    length.map_or(Value::Unknown, Value::Int)
-                }
+                // `next(iter(loader))`
                 value => {
-                    let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
-                    length.map_or(Value::Unknown, Value::Int)
+                    let inner = call.arguments.args.first().and_then(|it| it.as_call_expr());
+                    let is_new =
+                        inner.is_some_and(|it| it.func.as_name_expr().is_some_and(|name| name.id == "iter"));
+                    let elements = if is_new { value.elements() } else { None };
+                    elements.and_then(|it| it.into_iter().next()).unwrap_or(Value::Unknown)
                 }
             },
+            ("setattr", [object, Value::Text(name), value], _) => {
+                self.set_attribute(object, name, value.clone(), call.range());
+                Value::None
+            }
             ("enumerate", [value] | [value, Value::Int(_)], _) => {
                 let first = values.get(1).and_then(Value::as_int).unwrap_or(0);
                 let numbered = self.elements(value)?.map(|elements| {
@@ -184,12 +186,44 @@ impl<'a> Evaluation<'_, 'a> {
                 self.converted(&format!("`{name}()`"), converted.range(), call.range())
             }
             ("int" | "float" | "bool", [number @ Value::Number], _) => number.clone(),
+            ("str" | "repr" | "hash", [Value::Tensor(..)], _) => {
+                self.python_value(&format!("`{name}()` of a Tensor"), call.range());
+                Value::Unknown
+            }
             ("str", [Value::Int(value)], _) => Value::Text(value.to_string().into()),
             ("str", [text @ Value::Text(_)], _) => text.clone(),
             _ if HARMLESS.contains(&name) => Value::Unknown,
             _ => {
                 arguments.forget();
                 Value::Unknown
+            }
+        })
+    }
+
+    pub(super) fn length(&mut self, value: &Value<'a>) -> Evaluated<Value<'a>> {
+        Ok(match value {
+            Value::Tensor(Some(shape), _) => {
+                shape.first().map_or(Value::Unknown, |size: &Size| Value::size(*size))
+            }
+            Value::Object(object) => match (self.attribute(value, "__len__")?, self.base_of(value)) {
+                (method @ Value::Function(_), _) => {
+                    self.call(&method, Arguments::default(), object.class.range())?
+                }
+                (_, Some(base)) if !self.defines(object, "__len__") => self.length(&base)?,
+                _ => Value::Unknown,
+            },
+            Value::Rows(columns) => match columns.first() {
+                Some(column) => self.length(column)?,
+                None => Value::Unknown,
+            },
+            Value::Loader(loader) => self.number_of_batches(loader)?,
+            Value::Dict(items) => {
+                let length = items.borrow().as_ref().and_then(|items| i64::try_from(items.len()).ok());
+                length.map_or(Value::Unknown, Value::Int)
+            }
+            value => {
+                let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
+                length.map_or(Value::Unknown, Value::Int)
             }
         })
     }
@@ -295,6 +329,15 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (Value::Layer(_), Value::Class(_)) => Some(false),
             (Value::Layer(layer), Value::Library(name)) => layer.is_instance(name),
+            (Value::Object(object), Value::Library(name)) if &**name == "torch.nn.Module" => {
+                Some(self.hierarchy(object.class)?.is_module)
+            }
+            (Value::Object(object), Value::Library(name)) if name.starts_with("torch.nn.") => {
+                match self.hierarchy(object.class)?.base {
+                    None => Some(false),
+                    Some(base) => name.strip_prefix("torch.nn.").is_some_and(|it| it == base).then_some(true),
+                }
+            }
             _ => None,
         }
     }

@@ -61,6 +61,7 @@ const KEEP: &[&str] = &[
     "min",
     "movedim",
     "neg",
+    "numpy",
     "permute",
     "relu",
     "repeat",
@@ -223,6 +224,8 @@ pub(super) fn of_method(dtype: Dtype, name: &str, arguments: &Arguments) -> Dtyp
             Dtype::named(name).unwrap_or(Dtype::Unknown)
         }
         "argmax" | "argmin" | "argsort" => Dtype::Int64,
+        // Two Tensors of different dtypes.
+        "sort" | "topk" => Dtype::Unknown,
         "sum" | "cumsum" if dtype == Dtype::Bool || dtype.is_int() => Dtype::Int64,
         "sum" | "cumsum" => dtype,
         // The limits of `clamp`, and the other operand of `max`, may have another dtype.
@@ -330,7 +333,7 @@ impl<'a> Evaluation<'_, 'a> {
             layer => (layer, Dtype::Float32),
         };
         if self.converts || dtype == Dtype::Unknown {
-            return Ok(if matches!(layer, Layer::Elementwise) { dtype } else { Dtype::Unknown });
+            return Ok(if matches!(layer, Layer::Elementwise(_)) { dtype } else { Dtype::Unknown });
         }
         match layer {
             Layer::Linear { .. } | Layer::Conv(_) if dtype != own => {
@@ -344,7 +347,7 @@ impl<'a> Evaluation<'_, 'a> {
             Layer::Embedding { .. } => Ok(own),
             Layer::Linear { .. }
             | Layer::Conv(_)
-            | Layer::Elementwise
+            | Layer::Elementwise(_)
             | Layer::Pool { .. }
             | Layer::AdaptivePool { .. }
             | Layer::Flatten => Ok(dtype),

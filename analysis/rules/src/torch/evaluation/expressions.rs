@@ -67,7 +67,9 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
                 match self.attribute(&object, &attribute.attr)? {
-                    Value::Unknown if matches!(object, Value::Unknown) => self.of_library(expression, frame),
+                    Value::Unknown if matches!(object, Value::Unknown | Value::Library(_)) => {
+                        self.of_library(expression, frame)
+                    }
                     value => value,
                 }
             }
@@ -270,6 +272,12 @@ impl<'a> Evaluation<'_, 'a> {
                     self.untraceable(&name, call.range());
                     return Ok(Value::None);
                 }
+                if matches!(object, Value::Tensor(..))
+                    && attribute.attr.as_str() == "requires_grad_"
+                    && arguments.values().all(|value| value.truth() == Some(true))
+                {
+                    self.python_value("`requires_grad_()`", call.range());
+                }
                 if attribute.attr.as_str() == "tolist" && object.dtype().is_float() {
                     self.list_of_floats(attribute.value.range(), call.range());
                 }
@@ -309,12 +317,12 @@ impl<'a> Evaluation<'_, 'a> {
                 match callee {
                     Value::Unknown => {
                         let is_stored = matches!(&object, Value::Object(object) if object.attributes.borrow()
-                            .as_ref().is_some_and(|it| it.contains_key(attribute.attr.as_str())));
+                            .as_ref().is_some_and(|it| it.get(attribute.attr.as_str()).is_some()));
                         if is_stored || matches!(object, Value::Tensor(..)) {
                             arguments.forget();
                             return Ok(Value::Unknown);
                         }
-                        self.known_method(&object, &attribute.attr, arguments)
+                        self.known_method(&object, &attribute.attr, arguments, call.range())
                     }
                     callee => self.call(&callee, arguments, call.range()),
                 }
@@ -355,7 +363,7 @@ impl<'a> Evaluation<'_, 'a> {
                 None => match &value {
                     Value::Dict(items) if items.borrow().is_some() => {
                         for (name, value) in items.borrow().iter().flatten() {
-                            match self.keyword(name) {
+                            match self.text_of(name) {
                                 Some(name) => found.keywords.push((name, value.clone())),
                                 None => found.open = true,
                             }
@@ -368,8 +376,9 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(found)
     }
 
-    /// Returns a text as the name of a keyword argument. All names are in the texts of the modules.
-    fn keyword(&self, name: &str) -> Option<&'a str> {
+    /// Returns a text as the name of a keyword argument or attribute. Names are in the texts of the modules, except those
+    /// that the program composes.
+    pub(super) fn text_of(&self, name: &str) -> Option<&'a str> {
         let mut texts = self.modules.iter().map(|module| module.ctx.text);
         texts.find_map(|text| text.get(text.find(name)?..)?.get(..name.len()))
     }
@@ -438,7 +447,8 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
                 tensor @ Value::Tensor(..),
             ) => tensor.clone(),
-            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
+            // Operators of Tensors return Tensors.
+            (Value::Tensor(..), Value::Tensor(..) | Value::Unknown) => Value::unshaped(),
             (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) if op == Operator::Add => {
                 match (left.elements(), right.elements()) {
                     (Some(left_elements), Some(more)) => {
@@ -484,6 +494,8 @@ impl<'a> Evaluation<'_, 'a> {
             (CmpOp::Is, value, Value::None) => is_none(value),
             (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
             (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
+            (CmpOp::Eq | CmpOp::NotEq, Value::Unknown | Value::None, _)
+            | (CmpOp::Eq | CmpOp::NotEq, _, Value::Unknown | Value::None) => None,
             (_, Value::Tensor(..), _) | (_, _, Value::Tensor(..)) => {
                 return Ok(self.operation(Operator::Add, left, right, range)?.with_dtype(Dtype::Bool));
             }

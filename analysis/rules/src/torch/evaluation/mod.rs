@@ -18,14 +18,18 @@ mod calls;
 mod classes;
 mod dtypes;
 mod effects;
+mod exports;
 mod expressions;
+mod hooks;
 mod iteration;
 mod library;
+mod loaders;
 mod modules;
 mod names;
 mod report;
 mod sizes;
 mod statements;
+mod submodules;
 mod subscripts;
 mod tensor_methods;
 mod traced;
@@ -43,6 +47,8 @@ use super::super::sources::{Contexts, Sources};
 use ag_db::{Db, Document, with_text};
 use ag_index::index::tree_of;
 use ag_staging::queries;
+use exports::Declared;
+use hooks::Hook;
 use modules::Module;
 pub(super) use modules::programs;
 pub(super) use report::report;
@@ -76,12 +82,20 @@ pub(super) struct Evaluation<'c, 'a> {
     /// The compiled or exported calls that are being evaluated.
     traced: Vec<Mode>,
     dimensions: usize,
+    /// The dimensions that the program declares with `Dim("batch", max=8)`.
+    declared: Vec<Declared>,
     /// The values that the generators have yielded which are being evaluated.
     yielded: Vec<Vec<Value<'a>>>,
     /// Whether the dtypes of modules are not known: `model.half()`, `torch.autocast("cuda")`.
     converts: bool,
     /// The classes that decorators of the file return unchanged.
     kept: FxHashSet<*const ast::StmtClassDef>,
+    /// The hooks of modules, in the order in which they are registered.
+    hooks: Vec<Hook<'a>>,
+    /// The assignment statement that is being evaluated, after its value has been.
+    assignment: Option<TextRange>,
+    /// The names of all buffers.
+    buffers: FxHashSet<String>,
     calls: Calls<'a>,
     reads: Reads<'a>,
     /// The attributes that code assigns which is not evaluated.
@@ -109,7 +123,7 @@ fn found(db: &dyn Db, document: Document) -> Vec<Found> {
 }
 
 fn evaluate(ctx: &FileContext) -> Vec<Found> {
-    let contexts = Contexts::of(ctx);
+    let contexts = if modules::follows_imports(ctx) { Contexts::of(ctx) } else { Contexts::none(ctx) };
     let module = Rc::new(Variables::default());
     let frame = Frame { scope: module.clone(), receiver: None };
     let mut evaluation = Evaluation {
@@ -123,9 +137,13 @@ fn evaluate(ctx: &FileContext) -> Vec<Found> {
         nested: 0,
         traced: Vec::new(),
         dimensions: 0,
+        declared: Vec::new(),
         yielded: Vec::new(),
         converts: false,
         kept: FxHashSet::default(),
+        hooks: Vec::new(),
+        assignment: None,
+        buffers: FxHashSet::default(),
         calls: Calls::default(),
         reads: Reads::default(),
         forgotten: FxHashSet::default(),

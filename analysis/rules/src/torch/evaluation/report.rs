@@ -6,9 +6,12 @@ use super::super::super::FileContext;
 use super::super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
 use super::super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
 use super::super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::super::break_object::TORCH_GRAPH_BREAK_OBJECT;
 use super::super::break_tensor::TORCH_GRAPH_BREAK_TENSOR;
 use super::super::export_branch::TORCH_EXPORT_BRANCH;
 use super::super::export_item::TORCH_EXPORT_ITEM;
+use super::super::export_result::TORCH_EXPORT_RESULT;
+use super::super::export_state::TORCH_EXPORT_STATE;
 use super::super::recompile::TORCH_RECOMPILE;
 use super::super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::super::repeated_changes::{self, Owner};
@@ -56,10 +59,24 @@ pub(in super::super) fn report(ctx: &FileContext) {
                 let severity = if full_graph { Severity::Error } else { Severity::Warning };
                 (&TORCH_GRAPH_BREAK_TENSOR, severity, "use `torch.sort`, `torch.argsort` or `torch.max`")
             }
+            Kind::Creation { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_OBJECT, severity, "create it before the compiled function runs")
+            }
+            Kind::Result => (
+                &TORCH_EXPORT_RESULT,
+                Severity::Error,
+                "return Tensors, or tuples, lists and NamedTuples of Tensors",
+            ),
             Kind::Number => (
                 &TORCH_EXPORT_ITEM,
                 Severity::Error,
                 "use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor",
+            ),
+            Kind::State => (
+                &TORCH_EXPORT_STATE,
+                Severity::Warning,
+                "return the Tensor, or store it in a buffer (`register_buffer`)",
             ),
             Kind::None => (
                 &SCRIPT_NONE,

@@ -55,8 +55,14 @@ pub(in super::super) enum Kind {
     Call { full_graph: bool },
     /// `sorted` of Tensors, or `max` with a key.
     Order { full_graph: bool },
+    /// Compiled code creates a module.
+    Creation { full_graph: bool },
+    /// A traced module returns a value that a program cannot return.
+    Result,
     /// An exported program needs the number that a Tensor holds.
     Number,
+    /// An exported program loses a Tensor that it assigns to an attribute.
+    State,
     /// TorchScript requires a value, but an attribute is `None`.
     None,
     /// A call passes another value each time, for which it compiles the function again.
@@ -219,6 +225,22 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
+    /// Records an operation on a Tensor that the compiler leaves to Python.
+    pub(super) fn python_value(&mut self, what: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied() {
+            self.report(range, Kind::Order { full_graph }, format!("{what} causes a graph break"));
+        }
+    }
+
+    /// Records that compiled code creates a module with parameters.
+    pub(super) fn created(&mut self, class: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied() {
+            let class = class.rsplit('.').next().unwrap_or(class);
+            let message = format!("the creation of a `{class}` cannot be traced: it causes a graph break");
+            self.report(range, Kind::Creation { full_graph }, message);
+        }
+    }
+
     /// Returns the number to which Python converts a Tensor: `x.item()`, `float(x)`.
     pub(super) fn converted(&mut self, what: &str, value: TextRange, range: TextRange) -> Value<'a> {
         match self.traced.first() {
@@ -364,6 +386,21 @@ impl<'a> Evaluation<'_, 'a> {
             self.report_in(document, range, Kind::Argument, message);
         }
         self.found.sort_by_key(|found| found.range.start());
+    }
+
+    /// Records that exported code assigns a Tensor to an attribute that is no buffer. The exported program does not.
+    pub(super) fn lost(&mut self, object: &Rc<Object<'a>>, name: &str, value: &Value<'a>, range: TextRange) {
+        if self.traced.first() == Some(&Mode::Export)
+            && matches!(value, Value::Tensor(..))
+            && !self.buffers.contains(name)
+            && self.hierarchy(object.class).is_some_and(|it| it.is_module)
+        {
+            let message =
+                format!("the exported program does not assign the Tensor to `{name}`, which is not a buffer");
+            // The rule about functions reports the whole assignment.
+            let range = self.assignment.filter(|it| it.contains_range(range)).unwrap_or(range);
+            self.report(range, Kind::State, message);
+        }
     }
 
     /// Records that the value of a symbol is needed: it is the bound of a `range`, or the index of a list.

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Frame;
 use super::dtypes::Dtype;
+use super::loaders::Loader;
 use super::traced::Compiled;
 
 /// The size of a dimension.
@@ -65,6 +66,12 @@ pub(super) enum Value<'a> {
     Foreign,
     /// A function or module that torch compiles: the result of `torch.compile(f)`.
     Compiled(Rc<Compiled<'a>>),
+    /// The handle of a hook, by its number.
+    Handle(usize),
+    /// `TensorDataset(x, y)`
+    Rows(Rc<[Value<'a>]>),
+    /// `DataLoader(data, batch_size=4)`
+    Loader(Rc<Loader<'a>>),
     /// `super()`, for an object and the class whose method calls it.
     Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
 }
@@ -72,7 +79,31 @@ pub(super) enum Value<'a> {
 pub(super) struct Object<'a> {
     pub class: &'a ast::StmtClassDef,
     /// `None` if unknown code may have changed the object.
-    pub attributes: RefCell<Option<FxHashMap<String, Value<'a>>>>,
+    pub attributes: RefCell<Option<Attributes<'a>>>,
+}
+
+/// The attributes of an object, in the order in which the program assigns them first.
+#[derive(Default)]
+pub(super) struct Attributes<'a> {
+    values: FxHashMap<String, Value<'a>>,
+    order: Vec<String>,
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.values.get(name)
+    }
+
+    pub(super) fn insert(&mut self, name: String, value: Value<'a>) {
+        if !self.values.contains_key(&name) {
+            self.order.push(name.clone());
+        }
+        self.values.insert(name, value);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
+        self.order.iter().filter_map(|name| Some((name.as_str(), self.values.get(name)?)))
+    }
 }
 
 pub(super) struct Function<'a> {
@@ -135,8 +166,8 @@ pub(super) enum Layer<'a> {
         size: i64,
     },
     Flatten,
-    /// An activation or dropout.
-    Elementwise,
+    /// An activation or dropout, by its name.
+    Elementwise(&'static str),
     Sequential(Shared<Value<'a>>),
     /// `Upsample(scale_factor=2)`
     Upsample {
@@ -160,6 +191,14 @@ pub(super) struct Convolution {
 }
 
 impl Layer<'_> {
+    pub(super) fn has_parameters(&self) -> bool {
+        match self {
+            Self::Linear { .. } | Self::Conv(_) | Self::Embedding { .. } => true,
+            Self::Cast(layer, _) => layer.has_parameters(),
+            _ => false,
+        }
+    }
+
     /// Returns whether a module is an instance of a class of torch.
     pub(super) fn is_instance(&self, class: &str) -> Option<bool> {
         let class = class.strip_prefix("torch.nn.")?.rsplit('.').next()?;
@@ -183,14 +222,11 @@ impl Layer<'_> {
             Self::Cast(layer, _) => return layer.is_instance(class),
             Self::BatchNorm { .. } if !class.contains("Norm") => return Some(false),
             Self::Pool { .. } | Self::AdaptivePool { .. } if !class.contains("Pool") => return Some(false),
-            Self::Elementwise if matches!(class, "Linear" | "Embedding" | "Sequential") => {
-                return Some(false);
-            }
+            Self::Elementwise(name) => name,
             Self::BatchNorm { .. }
             | Self::Pool { .. }
             | Self::AdaptivePool { .. }
             | Self::Flatten
-            | Self::Elementwise
             | Self::Upsample { .. }
             | Self::Other => return None,
         };
