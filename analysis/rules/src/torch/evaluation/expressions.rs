@@ -13,6 +13,7 @@ use super::super::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
 use super::names::LOGGER;
+use super::traced::Kind;
 use super::values::{Lambda, Size, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, MOST_STEPS, Stop, dtypes, sizes, tensor_methods};
 
@@ -256,6 +257,13 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let arguments = self.arguments(&call.arguments, frame)?;
         if let Some(name) = name {
+            // The rule about calls of `torch.export.export` reports literals.
+            if name == "torch.export.export"
+                && matches!(arguments.get(1, "args"), Some(Value::Tensor(..) | Value::List(_)))
+                && let Some(inputs) = call.arguments.find_argument_value("args", 1)
+            {
+                self.report(inputs.range(), Kind::Inputs, "the example inputs are not a tuple".to_owned());
+            }
             return self.library(&name, arguments, call.range());
         }
         match &*call.func {
@@ -314,6 +322,9 @@ impl<'a> Evaluation<'_, 'a> {
                     return Ok(result.with_dtype(dtypes::of_method(*dtype, &attribute.attr, &arguments)));
                 }
                 let callee = self.attribute(&object, &attribute.attr)?;
+                if matches!((&object, &callee), (Value::Object(_), Value::Lambda(_))) {
+                    self.lambda_attribute(&attribute.attr, attribute.range());
+                }
                 match callee {
                     Value::Unknown => {
                         let is_stored = matches!(&object, Value::Object(object) if object.attributes.borrow()

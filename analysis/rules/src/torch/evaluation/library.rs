@@ -10,7 +10,7 @@ use super::dtypes::Dtype;
 use super::names::{ACTIVATIONS, LOGGER, TENSOR_MODULES, is_tensor_function};
 use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
-use super::traced::{Compiled, Mode};
+use super::traced::{Compiled, Kind, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
 use super::{Evaluated, Evaluation, dtypes};
 
@@ -207,6 +207,12 @@ impl<'a> Evaluation<'_, 'a> {
         }
         if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), operator(name)) {
             return self.operation(operator, left, right, range);
+        }
+        if let (Some(_), Some(Mode::Export), [Value::Tensor(..)]) =
+            (name.strip_prefix("math."), self.traced.first(), arguments.positional.as_slice())
+        {
+            let message = format!("`{name}` needs the value of a Tensor, which has no value yet");
+            self.report(range, Kind::Number, message);
         }
         if let (Some(function), [value]) = (name.strip_prefix("math."), arguments.positional.as_slice())
             && let Some(value) = value.as_float()

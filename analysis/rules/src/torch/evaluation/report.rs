@@ -9,12 +9,14 @@ use super::super::break_item::TORCH_GRAPH_BREAK_ITEM;
 use super::super::break_object::TORCH_GRAPH_BREAK_OBJECT;
 use super::super::break_tensor::TORCH_GRAPH_BREAK_TENSOR;
 use super::super::export_branch::TORCH_EXPORT_BRANCH;
+use super::super::export_call::TORCH_EXPORT_CALL;
 use super::super::export_item::TORCH_EXPORT_ITEM;
 use super::super::export_result::TORCH_EXPORT_RESULT;
 use super::super::export_state::TORCH_EXPORT_STATE;
 use super::super::recompile::TORCH_RECOMPILE;
 use super::super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::super::repeated_changes::{self, Owner};
+use super::super::script_attribute::SCRIPT_ATTRIBUTE;
 use super::super::script_none::SCRIPT_NONE;
 use super::super::tensor_sizes::TORCH_SIZES;
 use super::super::trace_constant::TRACE_CONSTANT;
@@ -68,6 +70,8 @@ pub(in super::super) fn report(ctx: &FileContext) {
                 Severity::Error,
                 "return Tensors, or tuples, lists and NamedTuples of Tensors",
             ),
+            Kind::Lambda => (&SCRIPT_ATTRIBUTE, Severity::Error, "define a method or a function"),
+            Kind::Inputs => (&TORCH_EXPORT_CALL, Severity::Error, "pass a tuple: `(x,)`"),
             Kind::Number => (
                 &TORCH_EXPORT_ITEM,
                 Severity::Error,

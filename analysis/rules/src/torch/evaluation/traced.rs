@@ -57,6 +57,10 @@ pub(in super::super) enum Kind {
     Order { full_graph: bool },
     /// Compiled code creates a module.
     Creation { full_graph: bool },
+    /// TorchScript calls a lambda.
+    Lambda,
+    /// The example inputs of an exported module are not a tuple.
+    Inputs,
     /// A traced module returns a value that a program cannot return.
     Result,
     /// An exported program needs the number that a Tensor holds.
@@ -186,6 +190,14 @@ impl<'a> Evaluation<'_, 'a> {
                 Kind::None,
                 format!("`{text}` is `None` for an object of the program"),
             );
+        }
+    }
+
+    /// Records a call of an attribute that is a lambda, which TorchScript does not compile.
+    pub(super) fn lambda_attribute(&mut self, name: &str, range: TextRange) {
+        if self.traced.first() == Some(&Mode::Script) {
+            let message = format!("`{name}` is a lambda for an object of the program");
+            self.report(range, Kind::Lambda, message);
         }
     }
 
