@@ -111,11 +111,12 @@ pub(super) fn is_established(ctx: &FunctionContext, diagnostic: &Diagnostic) -> 
     match decisive(ctx, diagnostic) {
         Some(value) => ctx.is_certainly_traced(value),
         // The why-chain starts at a parameter.
-        None => {
+        None if NEEDING_VALUES.contains(&diagnostic.code) => {
             let range = diagnostic.span.range;
             let mut parts = ctx.expressions().into_iter().filter(|part| range.contains_range(part.range()));
             parts.any(|part| ctx.is_certainly_traced(part))
         }
+        None => false,
     }
 }
 

@@ -62,6 +62,11 @@ impl<'a> Contexts<'a> {
         }
     }
 
+    /// No contexts, for a rule that reads only its own file.
+    pub(crate) fn none(ctx: &FileContext<'a>) -> Self {
+        Self { documents: Vec::new(), contexts: Vec::new(), of: (ctx.db, ctx.document, ctx.sources) }
+    }
+
     /// Returns the number of modules.
     pub(crate) fn len(&self) -> usize {
         self.documents.len()

@@ -57,42 +57,56 @@ impl<'a> Evaluation<'_, 'a> {
             let items = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
             return Ok(Value::Dict(std::rc::Rc::new(Some(items.collect()).into())));
         }
-        if arguments.open || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted") {
+        if arguments.open
+            || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted" | "min" | "max")
+        {
             arguments.forget();
             return Ok(Value::Unknown);
         }
         let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
         Ok(match (name, values.as_slice(), ints.as_deref()) {
-            ("range", [single], None) => {
-                self.need(single);
-                Value::Unknown
-            }
             ("range", bounds, None) => {
-                bounds.iter().for_each(|bound| self.need(bound));
+                for (bound, argument) in bounds.iter().zip(&call.arguments.args) {
+                    self.need(bound);
+                    if matches!(bound, Value::Number) && self.traced.first() == Some(&Mode::Export) {
+                        // The rules about functions report `range(x.item())` and `range(kept.size(0))`.
+                        if !argument.is_call_expr() {
+                            let text = self.ctx.text(argument);
+                            let message =
+                                format!("`range()` needs the value of `{text}`, which has no value yet");
+                            self.report(call.range(), Kind::Number, message);
+                        }
+                    } else if matches!(bound, Value::Number) {
+                        let text = format!("`{}`", self.ctx.text(argument));
+                        self.undecided(argument.range(), &text, bound, "a `range`");
+                    }
+                }
                 Value::Unknown
             }
             ("range", _, Some([end])) => numbers(0, *end, 1),
             ("range", _, Some([start, end])) => numbers(*start, *end, 1),
             ("range", _, Some([start, end, step])) => numbers(*start, *end, *step),
-            ("len", [value], _) => match value {
-                Value::Tensor(Some(shape), _) => {
-                    shape.first().map_or(Value::Unknown, |size: &Size| Value::size(*size))
-                }
-                Value::Object(object) => match self.attribute(value, "__len__")? {
+            ("len", [value], _) => self.length(value)?,
+            ("next", [value], _) => match value {
+                Value::Object(object) => match self.attribute(value, "__next__")? {
                     method @ Value::Function(_) => {
                         self.call(&method, Arguments::default(), object.class.range())?
                     }
                     _ => Value::Unknown,
                 },
-                Value::Dict(items) => {
-                    let length = items.borrow().as_ref().and_then(|items| i64::try_from(items.len()).ok());
-                    length.map_or(Value::Unknown, Value::Int)
-                }
+                // `next(iter(loader))`
                 value => {
-                    let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
-                    length.map_or(Value::Unknown, Value::Int)
+                    let inner = call.arguments.args.first().and_then(|it| it.as_call_expr());
+                    let is_new =
+                        inner.is_some_and(|it| it.func.as_name_expr().is_some_and(|name| name.id == "iter"));
+                    let elements = if is_new { value.elements() } else { None };
+                    elements.and_then(|it| it.into_iter().next()).unwrap_or(Value::Unknown)
                 }
             },
+            ("setattr", [object, Value::Text(name), value], _) => {
+                self.set_attribute(object, name, value.clone(), call.range());
+                Value::None
+            }
             ("enumerate", [value] | [value, Value::Int(_)], _) => {
                 let first = values.get(1).and_then(Value::as_int).unwrap_or(0);
                 let numbered = self.elements(value)?.map(|elements| {
@@ -149,6 +163,21 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Bool(name == "all")
             }
             ("getattr", [object, Value::Text(name)], _) => self.attribute(object, name)?,
+            ("sorted" | "min" | "max", [values], _) => self.ordered(name, values, arguments, call)?,
+            ("min" | "max", ..) if !arguments.keywords.is_empty() => {
+                arguments.forget();
+                Value::Unknown
+            }
+            ("min" | "max", [first, second], None) => match (first.as_float(), second.as_float()) {
+                (Some(left), Some(right)) => {
+                    let is_first = if name == "min" { left <= right } else { left >= right };
+                    if is_first { first.clone() } else { second.clone() }
+                }
+                _ => Value::Unknown,
+            },
+            ("isinstance", [value, class], _) => {
+                self.is_instance(value, class).map_or(Value::Unknown, Value::Bool)
+            }
             ("min", _, Some([first, second])) => Value::Int(*first.min(second)),
             ("max", _, Some([first, second])) => Value::Int(*first.max(second)),
             ("int", [value], _) if !value.is_traced() => match value {
@@ -162,12 +191,44 @@ impl<'a> Evaluation<'_, 'a> {
                 self.converted(&format!("`{name}()`"), converted.range(), call.range())
             }
             ("int" | "float" | "bool", [number @ Value::Number], _) => number.clone(),
+            ("str" | "repr" | "hash", [Value::Tensor(..)], _) => {
+                self.python_value(&format!("`{name}()` of a Tensor"), call.range());
+                Value::Unknown
+            }
             ("str", [Value::Int(value)], _) => Value::Text(value.to_string().into()),
             ("str", [text @ Value::Text(_)], _) => text.clone(),
             _ if HARMLESS.contains(&name) => Value::Unknown,
             _ => {
                 arguments.forget();
                 Value::Unknown
+            }
+        })
+    }
+
+    pub(super) fn length(&mut self, value: &Value<'a>) -> Evaluated<Value<'a>> {
+        Ok(match value {
+            Value::Tensor(Some(shape), _) => {
+                shape.first().map_or(Value::Unknown, |size: &Size| Value::size(*size))
+            }
+            Value::Object(object) => match (self.attribute(value, "__len__")?, self.base_of(value)) {
+                (method @ Value::Function(_), _) => {
+                    self.call(&method, Arguments::default(), object.class.range())?
+                }
+                (_, Some(base)) if !self.defines(object, "__len__") => self.length(&base)?,
+                _ => Value::Unknown,
+            },
+            Value::Rows(columns) => match columns.first() {
+                Some(column) => self.length(column)?,
+                None => Value::Unknown,
+            },
+            Value::Loader(loader) => self.number_of_batches(loader)?,
+            Value::Dict(items) => {
+                let length = items.borrow().as_ref().and_then(|items| i64::try_from(items.len()).ok());
+                length.map_or(Value::Unknown, Value::Int)
+            }
+            value => {
+                let length = value.elements().and_then(|elements| i64::try_from(elements.len()).ok());
+                length.map_or(Value::Unknown, Value::Int)
             }
         })
     }
@@ -195,6 +256,95 @@ impl<'a> Evaluation<'_, 'a> {
             }
         }
         Ok(Value::list(kept))
+    }
+
+    /// Evaluates `sorted(values, key=f)`, and `min` and `max` of an iterable, which compare the elements or their keys.
+    fn ordered(
+        &mut self,
+        name: &str,
+        values: &Value<'a>,
+        arguments: &Arguments<'a>,
+        call: &'a ast::ExprCall,
+    ) -> Evaluated<Value<'a>> {
+        let key = arguments.get(usize::MAX, "key").filter(|key| !matches!(key, Value::None));
+        let Some(elements) = self.elements(values)?.filter(|it| it.len() <= MOST_ITERATIONS) else {
+            arguments.forget();
+            return Ok(Value::Unknown);
+        };
+        let mut keys = Vec::new();
+        for element in &elements {
+            keys.push(match key {
+                Some(key) => self.call(key, Arguments::of(vec![element.clone()]), call.range())?,
+                None => element.clone(),
+            });
+        }
+        // The compiler computes `min` and `max` of numbers and of Tensors.
+        let compares = keys.len() > 1 && (key.is_some() || name == "sorted");
+        if compares && let Some(traced) = keys.iter().find(|key| key.is_traced()) {
+            match self.traced.first().copied() {
+                Some(Mode::Compile { full_graph, .. }) => {
+                    let message =
+                        format!("`{name}` compares Tensors or their numbers, which causes a graph break");
+                    self.report(call.range(), Kind::Order { full_graph }, message);
+                }
+                _ => {
+                    let text = if key.is_some() { "the key" } else { "an element" };
+                    self.undecided(call.range(), text, traced, &format!("`{name}`"));
+                }
+            }
+            return Ok(Value::Unknown);
+        }
+        let numbers: Option<Vec<f64>> = keys.iter().map(Value::as_float).collect();
+        let (Some(numbers), false) = (numbers, arguments.get(usize::MAX, "default").is_some()) else {
+            return Ok(Value::Unknown);
+        };
+        let mut order: Vec<usize> = (0..elements.len()).collect();
+        let is_reversed = match arguments.get(usize::MAX, "reverse").map_or(Some(false), Value::truth) {
+            Some(is_reversed) => is_reversed || name == "max",
+            None => return Ok(Value::Unknown),
+        };
+        order.sort_by(|left, right| {
+            let order = numbers[*left].total_cmp(&numbers[*right]);
+            if is_reversed { order.reverse() } else { order }
+        });
+        let mut ordered = order.into_iter().map(|index| elements[index].clone());
+        Ok(match name {
+            "sorted" => Value::list(ordered.collect()),
+            _ => ordered.next().unwrap_or(Value::Unknown),
+        })
+    }
+
+    /// Returns whether a value is an instance of a class, or of a class of a tuple.
+    fn is_instance(&self, value: &Value<'a>, class: &Value<'a>) -> Option<bool> {
+        match (value, class) {
+            (_, Value::Tuple(classes)) => {
+                let mut is_any = Some(false);
+                for class in classes.iter() {
+                    match self.is_instance(value, class) {
+                        Some(true) => return Some(true),
+                        Some(false) => {}
+                        None => is_any = None,
+                    }
+                }
+                is_any
+            }
+            (Value::Object(object), Value::Class(class)) => {
+                let hierarchy = self.hierarchy(object.class)?;
+                Some(hierarchy.classes.iter().any(|known| std::ptr::eq(*known, *class)))
+            }
+            (Value::Layer(_), Value::Class(_)) => Some(false),
+            (Value::Layer(layer), Value::Library(name)) => layer.is_instance(name),
+            (Value::Object(object), Value::Library(name)) if &**name == "torch.nn.Module" => {
+                Some(self.hierarchy(object.class)?.is_module)
+            }
+            (Value::Object(object), Value::Library(name)) if name.starts_with("torch.nn.") => {
+                match self.hierarchy(object.class)?.base {
+                    None => Some(false),
+                    Some(base) => name.strip_prefix("torch.nn.").is_some_and(|it| it == base).then_some(true),
+                }
+            }
+            _ => None,
+        }
     }
 
     /// Returns the truth value of an element for `any(…)`, `all(…)` and `filter(…)`.

@@ -15,8 +15,8 @@ use super::{DEEPEST, Evaluated, Evaluation, Frame, Stop, sizes};
 
 /// The key under which an object stores that `model.compile()` compiles it.
 const COMPILED: &str = "<compiled>";
-/// The key under which a subclass of `nn.Sequential` stores its modules.
-const LAYERS: &str = "<layers>";
+/// The key under which an object stores the module of torch from which its class derives: an `nn.Sequential`.
+pub(super) const LAYERS: &str = "<layers>";
 
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
@@ -173,27 +173,14 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Transformed(transformed) => self.transformed_call(transformed, arguments, range),
             Value::Class(class) => self.create(class, arguments),
             Value::Library(name) => self.library(name, arguments, range),
-            Value::Layer(layer) => {
-                let input = arguments.positional.first().cloned().unwrap_or(Value::Unknown);
-                self.apply(layer, input, range)
-            }
+            Value::Layer(_) if self.hooks.is_empty() => self.call_module(callee, arguments, range),
+            Value::Layer(_) => self.call_with_hooks(callee, arguments, range),
             Value::Object(object) => {
-                let is_module = self.hierarchy(object.class).is_some_and(|it| it.is_module);
-                let method = self.attribute(callee, if is_module { "forward" } else { "__call__" })?;
-                let layers = object.attributes.borrow().as_ref().and_then(|it| it.get(LAYERS).cloned());
-                if let (Value::Unknown, Some(Value::Layer(layers))) = (&method, layers) {
-                    let input = arguments.positional.into_iter().next().unwrap_or(Value::Unknown);
-                    return self.apply(&layers, input, range);
-                }
-                if !matches!(method, Value::Function(_) | Value::Compiled(_) | Value::Partial(_)) {
-                    arguments.forget();
-                    return Ok(Value::Unknown);
-                }
                 let compiled = object.attributes.borrow().as_ref().and_then(|it| it.get(COMPILED).cloned());
                 if let Some(Value::Compiled(compiled)) = &compiled {
                     self.traced.push(compiled.mode);
                 }
-                let value = self.call(&method, arguments, range);
+                let value = self.call_with_hooks(callee, arguments, range);
                 if compiled.is_some() {
                     self.traced.pop();
                 }
@@ -204,6 +191,37 @@ impl<'a> Evaluation<'_, 'a> {
                 Ok(Value::Unknown)
             }
         }
+    }
+
+    /// Calls a module without its hooks, or another object.
+    pub(super) fn call_module(
+        &mut self,
+        callee: &Value<'a>,
+        arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Value<'a>> {
+        let object = match callee {
+            Value::Object(object) => object,
+            Value::Layer(layer) => {
+                let input = arguments.positional.into_iter().next().unwrap_or(Value::Unknown);
+                return self.apply(layer, input, range);
+            }
+            _ => return Ok(Value::Unknown),
+        };
+        let is_module = self.hierarchy(object.class).is_some_and(|it| it.is_module);
+        let name = if is_module { "forward" } else { "__call__" };
+        let method = self.attribute(callee, name)?;
+        if let (Value::Unknown, Some(Value::Layer(base))) = (&method, self.base_of(callee))
+            && !self.defines(object, name)
+        {
+            let input = arguments.positional.into_iter().next().unwrap_or(Value::Unknown);
+            return self.apply(&base, input, range);
+        }
+        if !matches!(method, Value::Function(_) | Value::Compiled(_) | Value::Partial(_)) {
+            arguments.forget();
+            return Ok(Value::Unknown);
+        }
+        self.call(&method, arguments, range)
     }
 
     /// Evaluates the body of a function.
@@ -328,7 +346,7 @@ impl<'a> Evaluation<'_, 'a> {
         let dtype = self.check_layer(layer, &input, range)?;
         let Value::Tensor(Some(shape), _) = &input else {
             // `nn.Identity()` returns a tuple unchanged.
-            return Ok(if matches!(**layer, Layer::Elementwise) {
+            return Ok(if matches!(**layer, Layer::Elementwise(_)) {
                 input
             } else {
                 Value::unshaped().with_dtype(dtype)
@@ -349,10 +367,38 @@ impl<'a> Evaluation<'_, 'a> {
         object: &Value<'a>,
         name: &'a str,
         arguments: Arguments<'a>,
+        range: TextRange,
     ) -> Evaluated<Value<'a>> {
         if name.starts_with("register_") && name.contains("hook") {
-            // A hook may replace inputs and results.
-            return Err(Stop);
+            return self.register_hook(object, name, &arguments);
+        }
+        const UNTRACEABLE: [&str; 9] = [
+            "bfloat16",
+            "cpu",
+            "cuda",
+            "double",
+            "half",
+            "load_state_dict",
+            "requires_grad_",
+            "state_dict",
+            "to",
+        ];
+        if UNTRACEABLE.contains(&name) && self.has_parameters(object) {
+            self.untraceable(name, range);
+        }
+        if let (Value::Super(..), "forward" | "__call__", Some(Value::Layer(base))) =
+            (object, name, self.base_of(object))
+        {
+            let input = arguments.positional.into_iter().next().unwrap_or(Value::Unknown);
+            return self.apply(&base, input, range);
+        }
+        if let Some(base @ (Value::List(_) | Value::Dict(_))) = self.base_of(object)
+            && matches!(name, "append" | "extend" | "items" | "values" | "keys" | "__iter__")
+        {
+            return match name {
+                "__iter__" => Ok(self.elements(&base)?.map_or(Value::Unknown, Value::list)),
+                _ => self.known_method(&base, name, arguments, range),
+            };
         }
         let dtype = match (name, arguments.positional.as_slice()) {
             ("to" | "type", [Value::Dtype(dtype)]) => Some(*dtype),
@@ -380,10 +426,26 @@ impl<'a> Evaluation<'_, 'a> {
             _ => false,
         };
         match (object, name) {
+            (Value::Handle(hook), "remove") => {
+                self.remove_hook(*hook);
+                Ok(Value::None)
+            }
+            (Value::Object(_) | Value::Layer(_) | Value::Compiled(_), "eval" | "train") => {
+                let mode = match (name, arguments.get(0, "mode")) {
+                    ("eval", _) => Some(false),
+                    (_, None) => Some(true),
+                    (_, Some(mode)) => mode.truth(),
+                };
+                self.set_training(object, mode);
+                Ok(object.clone())
+            }
             (
                 Value::Object(_) | Value::Layer(_) | Value::Compiled(_),
-                "eval" | "train" | "to" | "cuda" | "cpu" | "float" | "double" | "half" | "bfloat16"
-                | "requires_grad_",
+                "modules" | "children" | "named_modules" | "named_children",
+            ) => Ok(self.submodules(object, name)),
+            (
+                Value::Object(_) | Value::Layer(_) | Value::Compiled(_),
+                "to" | "cuda" | "cpu" | "float" | "double" | "half" | "bfloat16" | "requires_grad_",
             ) => Ok(object.clone()),
             (Value::Object(instance), "compile") => {
                 if let Some(attributes) = instance.attributes.borrow_mut().as_mut() {
@@ -402,18 +464,14 @@ impl<'a> Evaluation<'_, 'a> {
                     instance.attributes.borrow_mut().as_mut(),
                 ) {
                     attributes.insert(name.to_string(), value.clone());
+                    self.buffers.insert(name.to_string());
                 } else {
                     object.forget();
                 }
                 Ok(Value::None)
             }
-            (Value::Super(instance, _), "__init__")
-                if self.hierarchy(instance.class).is_some_and(|it| it.is_sequential) && !arguments.open =>
-            {
-                let layers = Layer::Sequential(Rc::new(Some(arguments.positional).into()));
-                if let Some(attributes) = instance.attributes.borrow_mut().as_mut() {
-                    attributes.insert(LAYERS.to_owned(), Value::Layer(Rc::new(layers)));
-                }
+            (Value::Super(instance, _), "__init__") => {
+                self.initialize_base(instance, &arguments);
                 Ok(Value::None)
             }
             (

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use ruff_python_ast::helpers::{map_callable, map_subscript};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
 
-use super::calls::Arguments;
+use super::calls::{Arguments, LAYERS};
 use super::dtypes::Dtype;
-use super::values::{Function, Layer, Object, Partial, Size, Value};
+use super::submodules::TRAINING;
+use super::values::{Attributes, Function, Layer, Object, Partial, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework};
 
 /// A class and its bases, in the order in which attributes are looked up.
@@ -22,7 +22,8 @@ pub(super) struct Hierarchy<'a> {
     is_named_tuple: bool,
     /// Whether the class is a `torch.autograd.Function`.
     is_differentiable: bool,
-    pub is_sequential: bool,
+    /// The module of torch from which the class derives: `Linear`, `ModuleList`.
+    pub base: Option<String>,
     /// Whether a base is a class of a library, which may have other attributes.
     pub is_open: bool,
 }
@@ -38,7 +39,7 @@ impl<'a> Evaluation<'_, 'a> {
             arguments.forget();
             return Ok(Value::Unknown);
         };
-        let object = Rc::new(Object { class, attributes: RefCell::new(Some(FxHashMap::default())) });
+        let object = Rc::new(Object { class, attributes: RefCell::new(Some(Attributes::default())) });
         let value = Value::Object(object.clone());
         if hierarchy.is_record {
             let [class] = hierarchy.classes.as_slice() else { return Ok(Value::Unknown) };
@@ -83,9 +84,26 @@ impl<'a> Evaluation<'_, 'a> {
                 arguments.forget();
                 value.forget();
             }
-            _ => {}
+            _ => self.initialize_base(&object, &arguments),
         }
         Ok(value)
+    }
+
+    /// Evaluates the constructor of the module of torch from which the class of an object derives.
+    pub(super) fn initialize_base(&self, object: &Rc<Object<'a>>, arguments: &Arguments<'a>) {
+        let base = self.hierarchy(object.class).and_then(|it| it.base).filter(|_| !arguments.open);
+        let Some(base) = base else { return };
+        let module = self.module_of_torch(&base, arguments);
+        if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+            attributes.insert(LAYERS.to_owned(), module);
+        }
+    }
+
+    /// Returns the module of torch that an object of a derived class is.
+    pub(super) fn base_of(&self, value: &Value<'a>) -> Option<Value<'a>> {
+        let (Value::Object(object) | Value::Super(object, _)) = value else { return None };
+        let attributes = object.attributes.borrow();
+        attributes.as_ref()?.get(LAYERS).filter(|base| !matches!(base, Value::Unknown)).cloned()
     }
 
     /// Returns the default value of a field of a dataclass: `field(default_factory=list)`.
@@ -129,7 +147,7 @@ impl<'a> Evaluation<'_, 'a> {
             is_record: false,
             is_named_tuple: false,
             is_differentiable: false,
-            is_sequential: false,
+            base: None,
             is_open: false,
         };
         let mut next = 0;
@@ -171,16 +189,13 @@ impl<'a> Evaluation<'_, 'a> {
                         found.is_record = true;
                         found.is_named_tuple = true;
                     }
-                    (Some("torch.nn.Sequential"), _) => {
-                        found.is_module = true;
-                        found.is_sequential = true;
-                    }
                     (Some(name), _)
                         if name
                             .strip_prefix("torch.nn.")
                             .is_some_and(|it| it.starts_with(char::is_uppercase)) =>
                     {
                         found.is_module = true;
+                        found.base = name.strip_prefix("torch.nn.").map(str::to_owned);
                     }
                     (Some("torch.autograd.Function"), _) => found.is_differentiable = true,
                     (Some("abc.ABC" | "typing.Generic"), _) => {}
@@ -225,7 +240,17 @@ impl<'a> Evaluation<'_, 'a> {
                         self.read(Some(object), name, &value);
                         Ok(value)
                     }
-                    None => self.inherited(object, None, name),
+                    None if name == TRAINING
+                        && self.hierarchy(object.class).is_some_and(|it| it.is_module) =>
+                    {
+                        Ok(Value::Bool(true))
+                    }
+                    None => match (self.inherited(object, None, name)?, self.base_of(value)) {
+                        (Value::Unknown, Some(base)) if !self.defines(object, name) => {
+                            self.attribute(&base, name)
+                        }
+                        (inherited, _) => Ok(inherited),
+                    },
                 }
             }
             Value::Namespace(items) => {
@@ -243,6 +268,12 @@ impl<'a> Evaluation<'_, 'a> {
                 function @ Value::Object(_) => self.attribute(function, name),
                 _ => Ok(Value::Unknown),
             },
+            // `x.max(1).values`
+            Value::Tuple(elements) if elements.len() == 2 => Ok(match name {
+                "values" => elements[0].clone(),
+                "indices" => elements[1].clone(),
+                _ => Value::Unknown,
+            }),
             Value::Class(class) => self.of_class(class, name),
             Value::Tensor(Some(shape), _) => Ok(match name {
                 "shape" => Value::tuple(shape.iter().map(|size| Value::size(*size)).collect()),
@@ -262,6 +293,7 @@ impl<'a> Evaluation<'_, 'a> {
                 (Layer::Linear { outputs, bias: true, .. }, "bias") => {
                     Value::tensor(vec![Size::Known(*outputs)])
                 }
+                (Layer::Conv(_) | Layer::Embedding { .. }, "weight") => Value::unshaped(),
                 (Layer::Linear { inputs, .. }, "in_features") => Value::Int(*inputs),
                 (Layer::Linear { outputs, .. }, "out_features") => Value::Int(*outputs),
                 (Layer::Embedding { width }, "embedding_dim") => Value::Int(*width),

@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ruff_text_size::TextRange;
-use rustc_hash::FxHashMap;
 
 use super::calls::Arguments;
 use super::sizes::index_of;
-use super::values::{Common, Object, Partial, Value};
+use super::values::{Attributes, Common, Object, Partial, Value};
 use super::{Evaluated, Evaluation};
 
 /// The constructor of a class that `collections.namedtuple` makes.
@@ -151,8 +150,7 @@ impl<'a> Evaluation<'_, 'a> {
             (Value::Tree, "values", []) => Some(Value::many(Value::Tree)),
             (Value::Tree, "items", []) => Some(Value::many(Value::tuple(vec![Value::Unknown, Value::Tree]))),
             (Value::Object(instance), "_replace" | "replace", []) => {
-                let Some(known) = instance.attributes.borrow().clone() else { return Ok(None) };
-                let mut attributes = known;
+                let Some(mut attributes) = (*instance.attributes.borrow()).clone() else { return Ok(None) };
                 for (name, value) in &arguments.keywords {
                     attributes.insert((*name).to_owned(), value.clone());
                 }
@@ -242,7 +240,7 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Namespace(Rc::new(Some(items).into()))
             }
             ("dataclasses.replace", [Value::Object(instance)]) => {
-                let Some(mut attributes) = instance.attributes.borrow().clone() else {
+                let Some(mut attributes) = (*instance.attributes.borrow()).clone() else {
                     return Ok(Value::Unknown);
                 };
                 for (name, value) in &arguments.keywords {
@@ -303,11 +301,8 @@ impl<'a> Evaluation<'_, 'a> {
     fn as_dictionary(&self, object: &Value<'a>) -> Value<'a> {
         let Value::Object(object) = object else { return Value::Unknown };
         let attributes = object.attributes.borrow();
-        let items = attributes.as_ref().map(|attributes| {
-            let item = |(name, value): (&String, &Value<'a>)| (Rc::from(name.as_str()), value.clone());
-            let mut items: Vec<(Rc<str>, Value)> = attributes.iter().map(item).collect();
-            items.sort_by(|one, other| one.0.cmp(&other.0));
-            items
+        let items: Option<Vec<(Rc<str>, Value)>> = attributes.as_ref().map(|attributes| {
+            attributes.iter().map(|(name, value)| (Rc::from(name), value.clone())).collect()
         });
         items.map_or(Value::Unknown, |items| Value::Dict(Rc::new(Some(items).into())))
     }
@@ -315,7 +310,7 @@ impl<'a> Evaluation<'_, 'a> {
 
 impl<'a> Object<'a> {
     /// Returns an object of the same class with other attributes.
-    fn with(&self, attributes: FxHashMap<String, Value<'a>>) -> Value<'a> {
+    fn with(&self, attributes: Attributes<'a>) -> Value<'a> {
         Value::Object(Rc::new(Object { class: self.class, attributes: RefCell::new(Some(attributes)) }))
     }
 }

@@ -61,6 +61,7 @@ const KEEP: &[&str] = &[
     "min",
     "movedim",
     "neg",
+    "numpy",
     "permute",
     "relu",
     "repeat",
@@ -223,6 +224,8 @@ pub(super) fn of_method(dtype: Dtype, name: &str, arguments: &Arguments) -> Dtyp
             Dtype::named(name).unwrap_or(Dtype::Unknown)
         }
         "argmax" | "argmin" | "argsort" => Dtype::Int64,
+        // Two Tensors of different dtypes.
+        "sort" | "topk" => Dtype::Unknown,
         "sum" | "cumsum" if dtype == Dtype::Bool || dtype.is_int() => Dtype::Int64,
         "sum" | "cumsum" => dtype,
         // The limits of `clamp`, and the other operand of `max`, may have another dtype.
@@ -284,6 +287,39 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(())
     }
 
+    /// Checks that no operand of `-` is a Tensor of bools, and none of `&` and `|` a Tensor of floats.
+    pub(super) fn check_bools(
+        &mut self,
+        op: Operator,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        range: TextRange,
+    ) -> Evaluated<()> {
+        let is_operand = |value: &Value| {
+            matches!(
+                value,
+                Value::Tensor(..) | Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number
+            )
+        };
+        if !is_operand(left) || !is_operand(right) {
+            return Ok(());
+        }
+        let dtypes = [left.dtype(), right.dtype()];
+        let problem = match op {
+            Operator::Sub if dtypes.contains(&Dtype::Bool) => {
+                "`-` of a Tensor of bools is not defined: use `~mask`, or convert it first".to_owned()
+            }
+            Operator::BitAnd | Operator::BitOr | Operator::BitXor => {
+                match dtypes.iter().find(|dtype| dtype.is_float()) {
+                    Some(dtype) => format!("`{}` of {dtype} is not defined", op.as_str()),
+                    None => return Ok(()),
+                }
+            }
+            _ => return Ok(()),
+        };
+        Err(self.fail(range, problem))
+    }
+
     /// Checks the dtype of the input of a module, and returns that of the result.
     pub(super) fn check_layer(
         &mut self,
@@ -297,7 +333,7 @@ impl<'a> Evaluation<'_, 'a> {
             layer => (layer, Dtype::Float32),
         };
         if self.converts || dtype == Dtype::Unknown {
-            return Ok(if matches!(layer, Layer::Elementwise) { dtype } else { Dtype::Unknown });
+            return Ok(if matches!(layer, Layer::Elementwise(_)) { dtype } else { Dtype::Unknown });
         }
         match layer {
             Layer::Linear { .. } | Layer::Conv(_) if dtype != own => {
@@ -311,7 +347,7 @@ impl<'a> Evaluation<'_, 'a> {
             Layer::Embedding { .. } => Ok(own),
             Layer::Linear { .. }
             | Layer::Conv(_)
-            | Layer::Elementwise
+            | Layer::Elementwise(_)
             | Layer::Pool { .. }
             | Layer::AdaptivePool { .. }
             | Layer::Flatten => Ok(dtype),

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builtins::HARMLESS;
 use super::statements::Flow;
+use super::submodules::TRAINING;
 use super::values::Value;
 use super::{Evaluation, Frame};
 use crate::FileContext;
@@ -29,6 +30,12 @@ impl<'a> Evaluation<'_, 'a> {
             frame.scope.get(name).forget();
         }
         self.forgotten.extend(effects.attributes);
+        if effects.called.contains(&"remove") {
+            self.forget_hooks();
+        }
+        if effects.called.iter().any(|name| matches!(*name, "eval" | "train")) {
+            self.forgotten.insert(TRAINING);
+        }
         self.forget_changes_of(effects.called);
         match (effects.leaves, effects.jumps) {
             (true, _) => Flow::Leave,

@@ -12,7 +12,8 @@ use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
 use super::names::LOGGER;
 use super::operators::LARGEST;
-use super::values::{Lambda, Value};
+use super::traced::Kind;
+use super::values::{Lambda, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop, dtypes, tensor_methods};
 use crate::torch::break_builtin::{is_level, is_skipped, is_skipped_builtin};
 use crate::tracing::snippet;
@@ -22,6 +23,8 @@ const RESHAPING: [&str; 8] =
     ["resize_", "resize_as_", "set_", "squeeze_", "swapaxes_", "t_", "transpose_", "unsqueeze_"];
 /// The maximum number of nested expressions that are being evaluated.
 const MOST_NESTED: usize = 400;
+/// The maximum length of a list to which `tolist` converts a Tensor.
+const MOST_LISTED: i64 = 16;
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn value(&mut self, expression: &'a Expr, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
@@ -67,7 +70,9 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
                 match self.attribute(&object, &attribute.attr)? {
-                    Value::Unknown if matches!(object, Value::Unknown) => self.of_library(expression, frame),
+                    Value::Unknown if matches!(object, Value::Unknown | Value::Library(_)) => {
+                        self.of_library(expression, frame)
+                    }
                     value => value,
                 }
             }
@@ -93,6 +98,10 @@ impl<'a> Evaluation<'_, 'a> {
                         Value::Unknown
                     }
                     (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
+                    (UnaryOp::USub, Value::Tensor(_, Dtype::Bool)) => {
+                        let message = "the negation of bool is not defined: use `~`".to_owned();
+                        return Err(self.fail(operation.range(), message));
+                    }
                     (UnaryOp::USub, Value::Int(value)) => Value::Int(-value),
                     (UnaryOp::USub, Value::Float(value)) => Value::Float(-value),
                     (UnaryOp::Not, value) if !matches!(value, Value::Tensor(..)) => {
@@ -205,6 +214,7 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(dtype) => Value::Dtype(dtype),
                 None => Value::Library(name.as_str().into()),
             },
+            Some(("math", "pi")) => Value::Float(std::f64::consts::PI),
             Some(("operator" | "functools" | "math", _)) => Value::Library(name.as_str().into()),
             Some(_) if self.framework == Framework::Arrays => Value::Library(name.as_str().into()),
             _ => Value::Unknown,
@@ -279,6 +289,13 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let arguments = self.arguments(&call.arguments, frame)?;
         if let Some(name) = name {
+            // The rule about calls of `torch.export.export` reports literals.
+            if name == "torch.export.export"
+                && matches!(arguments.get(1, "args"), Some(Value::Tensor(..) | Value::List(_)))
+                && let Some(inputs) = call.arguments.find_argument_value("args", 1)
+            {
+                self.report(inputs.range(), Kind::Inputs, "the example inputs are not a tuple".to_owned());
+            }
             return self.library(&name, arguments, call.range());
         }
         match &*call.func {
@@ -300,6 +317,12 @@ impl<'a> Evaluation<'_, 'a> {
                     self.untraceable(&name, call.range());
                     return Ok(Value::None);
                 }
+                if matches!(object, Value::Tensor(..))
+                    && attribute.attr.as_str() == "requires_grad_"
+                    && arguments.values().all(|value| value.truth() == Some(true))
+                {
+                    self.python_value("`requires_grad_()`", call.range());
+                }
                 if attribute.attr.as_str() == "tolist" && object.dtype().is_float() {
                     self.list_of_floats(attribute.value.range(), call.range());
                 }
@@ -307,7 +330,18 @@ impl<'a> Evaluation<'_, 'a> {
                 {
                     let what = format!("`.{}()`", attribute.attr);
                     let number = self.converted(&what, attribute.value.range(), call.range());
-                    return Ok(if attribute.attr.as_str() == "item" { number } else { Value::Unknown });
+                    return Ok(match (attribute.attr.as_str(), &object, number) {
+                        ("item", _, number) => number,
+                        (_, Value::Tensor(Some(shape), dtype), Value::Number) if !dtype.is_float() => {
+                            match **shape {
+                                [Size::Known(length)] if length <= MOST_LISTED => {
+                                    Value::list((0..length).map(|_| Value::Number).collect())
+                                }
+                                _ => Value::Unknown,
+                            }
+                        }
+                        _ => Value::Unknown,
+                    });
                 }
                 if let Value::Tensor(shape, dtype) = &object {
                     self.check_operands(&attribute.attr, &object, &arguments, call.range())?;
@@ -325,15 +359,18 @@ impl<'a> Evaluation<'_, 'a> {
                     return Ok(result.with_dtype(dtypes::of_method(*dtype, &attribute.attr, &arguments)));
                 }
                 let callee = self.attribute(&object, &attribute.attr)?;
+                if matches!((&object, &callee), (Value::Object(_), Value::Lambda(_))) {
+                    self.lambda_attribute(&attribute.attr, attribute.range());
+                }
                 match callee {
                     Value::Unknown => {
                         let is_stored = matches!(&object, Value::Object(object) if object.attributes.borrow()
-                            .as_ref().is_some_and(|it| it.contains_key(attribute.attr.as_str())));
+                            .as_ref().is_some_and(|it| it.get(attribute.attr.as_str()).is_some()));
                         if is_stored || matches!(object, Value::Tensor(..)) {
                             arguments.forget();
                             return Ok(Value::Unknown);
                         }
-                        self.known_method(&object, &attribute.attr, arguments)
+                        self.known_method(&object, &attribute.attr, arguments, call.range())
                     }
                     callee => self.call(&callee, arguments, call.range()),
                 }
@@ -374,7 +411,7 @@ impl<'a> Evaluation<'_, 'a> {
                 None => match &value {
                     Value::Dict(items) if items.borrow().is_some() => {
                         for (name, value) in items.borrow().iter().flatten() {
-                            match self.keyword(name) {
+                            match self.text_of(name) {
                                 Some(name) => found.keywords.push((name, value.clone())),
                                 None => found.open = true,
                             }
@@ -387,8 +424,9 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(found)
     }
 
-    /// Returns a text as the name of a keyword argument. All names are in the texts of the modules.
-    fn keyword(&self, name: &str) -> Option<&'a str> {
+    /// Returns a text as the name of a keyword argument or attribute. Names are in the texts of the modules, except those
+    /// that the program composes.
+    pub(super) fn text_of(&self, name: &str) -> Option<&'a str> {
         let mut texts = self.modules.iter().map(|module| module.ctx.text);
         texts.find_map(|text| text.get(text.find(name)?..)?.get(..name.len()))
     }

@@ -28,6 +28,7 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => None,
             },
             Value::Tensor(..) => first_dimension(value),
+            Value::Loader(loader) => return self.batches(loader),
             Value::Dict(items) => {
                 let items = items.borrow();
                 items.as_ref().map(|items| items.iter().map(|(key, _)| Value::Text(key.clone())).collect())
@@ -40,7 +41,10 @@ impl<'a> Evaluation<'_, 'a> {
                     iterator @ Value::Function(_) => {
                         self.call(&iterator, Arguments::default(), object.class.range())?.elements()
                     }
-                    _ => None,
+                    _ => match self.base_of(value) {
+                        Some(base) if !self.defines(object, "__iter__") => return self.elements(&base),
+                        _ => None,
+                    },
                 }
             }
             Value::Namespace(items) => {

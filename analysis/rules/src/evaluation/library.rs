@@ -10,9 +10,12 @@ use super::dtypes::Dtype;
 use super::names::{ACTIVATIONS, LOGGER, TENSOR_MODULES, is_tensor_function};
 use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
-use super::traced::{Compiled, Mode};
+use super::traced::{Compiled, Kind, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
 use super::{Evaluated, Evaluation, Framework, dtypes};
+
+/// Functions of NumPy that return an array of the same dtype.
+const ARRAYS: [&str; 7] = ["abs", "array", "asarray", "clip", "maximum", "minimum", "sign"];
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a function of a library.
@@ -46,6 +49,10 @@ impl<'a> Evaluation<'_, 'a> {
                 let function = arguments.get(0, "obj");
                 return Ok(function.map_or(Value::Unknown, |it| compiled(it, Mode::Script)));
             }
+            "utils.data.DataLoader" if !arguments.open => return Ok(self.loader(&arguments)),
+            "utils.data.TensorDataset" if !arguments.open => {
+                return Ok(Value::Rows(arguments.positional.into()));
+            }
             "_dynamo.mark_dynamic" | "_dynamo.maybe_mark_dynamic" => {
                 self.calls.marks_dynamic = true;
                 return Ok(Value::None);
@@ -58,15 +65,14 @@ impl<'a> Evaluation<'_, 'a> {
                     None => return Ok(Value::Unknown),
                 };
                 let traced = compiled(&model, Mode::Trace);
-                self.call(&traced, Arguments::of(inputs), range)?;
+                let result = self.call(&traced, Arguments::of(inputs), range)?;
+                let is_strict = arguments.get(usize::MAX, "strict").is_none();
+                self.check_result(&result, is_strict, range);
                 // The recorded graph runs, not the function.
                 return Ok(Value::Unknown);
             }
             "export.export" => return self.export(&arguments, range),
-            "export.Dim" => {
-                self.dimensions += 1;
-                return Ok(Value::Dim(self.dimensions));
-            }
+            "export.Dim" => return Ok(self.declare(&arguments)),
             _ => {}
         }
         self.converts |= function.contains("autocast") || function.starts_with("set_default_");
@@ -75,7 +81,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
         if let Some(module) = function.strip_prefix("nn.").filter(|it| it.starts_with(char::is_uppercase)) {
             self.converts |= arguments.keywords.iter().any(|(name, _)| *name == "dtype");
-            return Ok(self.module_of_torch(module, &arguments));
+            let module = self.module_of_torch(module, &arguments);
+            if matches!(&module, Value::Layer(layer) if layer.has_parameters()) {
+                self.created(name, range);
+            }
+            return Ok(module);
         }
         let function = function.strip_prefix("nn.functional.").unwrap_or(function);
         if let Some(shape) = created(function, &arguments) {
@@ -101,6 +111,9 @@ impl<'a> Evaluation<'_, 'a> {
             }
             _ => Dtype::Unknown,
         };
+        if let Some(result) = self.pooled(function, &arguments, range)? {
+            return Ok(result.with_dtype(dtype));
+        }
         let result = combined(function, &arguments).or_else(|| {
             let Some(Value::Tensor(Some(shape), _)) = arguments.get(0, "input") else { return None };
             let is_known = ELEMENTWISE.contains(&function)
@@ -119,6 +132,12 @@ impl<'a> Evaluation<'_, 'a> {
                         | "transpose"
                         | "permute"
                         | "unsqueeze"
+                        | "split"
+                        | "chunk"
+                        | "unbind"
+                        | "sort"
+                        | "topk"
+                        | "gather"
                         | "max"
                         | "min"
                         | "median"
@@ -135,6 +154,30 @@ impl<'a> Evaluation<'_, 'a> {
             None if is_tensor_function(function) => Ok(Value::unshaped().with_dtype(dtype)),
             None => Ok(Value::Unknown),
         }
+    }
+
+    /// Evaluates the function of a pooling module: `F.max_pool2d(x, 2)`.
+    fn pooled(
+        &mut self,
+        function: &str,
+        arguments: &Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<Option<Value<'a>>> {
+        let name = match function {
+            "max_pool1d" => "MaxPool1d",
+            "max_pool2d" => "MaxPool2d",
+            "avg_pool1d" => "AvgPool1d",
+            "avg_pool2d" => "AvgPool2d",
+            "adaptive_avg_pool1d" => "AdaptiveAvgPool1d",
+            "adaptive_avg_pool2d" => "AdaptiveAvgPool2d",
+            "adaptive_max_pool2d" => "AdaptiveMaxPool2d",
+            _ => return Ok(None),
+        };
+        let Value::Layer(layer) = self.module_of_torch(name, &arguments.without_first("input")) else {
+            return Ok(Some(Value::unshaped()));
+        };
+        let input = arguments.get(0, "input").cloned().unwrap_or(Value::Unknown);
+        self.apply(&layer, input, range).map(Some)
     }
 
     /// Returns the dtype of a new Tensor: `torch.zeros(3)`, `torch.ones(3, dtype=torch.long)`.
@@ -173,6 +216,28 @@ impl<'a> Evaluation<'_, 'a> {
         if let ([left, right], Some(operator)) = (arguments.positional.as_slice(), operator(name)) {
             return self.operation(operator, left, right, range);
         }
+        if let (Some(_), Some(Mode::Export), [Value::Tensor(..)]) =
+            (name.strip_prefix("math."), self.traced.first(), arguments.positional.as_slice())
+        {
+            let message = format!("`{name}` needs the value of a Tensor, which has no value yet");
+            self.report(range, Kind::Number, message);
+        }
+        if let (Some(function), [value]) = (name.strip_prefix("math."), arguments.positional.as_slice())
+            && let Some(value) = value.as_float()
+        {
+            return Ok(mathematical(function, value));
+        }
+        if let (Some(function), [array @ Value::Tensor(..), ..]) =
+            (name.strip_prefix("numpy."), arguments.positional.as_slice())
+            && ARRAYS.contains(&function)
+        {
+            // The compiler traces arrays as Tensors.
+            return Ok(Value::unshaped().with_dtype(dtypes::of_method(
+                array.dtype(),
+                "abs",
+                &Arguments::default(),
+            )));
+        }
         match (name, arguments.positional.as_slice()) {
             ("logging.getLogger", _) => return Ok(Value::Library(LOGGER.into())),
             ("functools.partial", [function, rest @ ..]) if !arguments.open => {
@@ -201,70 +266,7 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(Value::Unknown)
     }
 
-    fn export(&mut self, arguments: &Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
-        let Some(Value::Tuple(inputs)) = arguments.get(1, "args") else { return Ok(Value::Unknown) };
-        if let Some(model @ Value::Layer(_)) = arguments.get(0, "mod")
-            && matches!(arguments.get(3, "dynamic_shapes"), None | Some(Value::None))
-        {
-            let exported = Compiled::new(model.clone(), Mode::Export);
-            self.call(&Value::Compiled(Rc::new(exported)), Arguments::of(inputs.to_vec()), range)?;
-            return Ok(Value::Unknown);
-        }
-        let Some(model @ Value::Object(object)) = arguments.get(0, "mod") else { return Ok(Value::Unknown) };
-        let forward = self.attribute(model, "forward")?;
-        let Value::Function(forward) = forward else { return Ok(Value::Unknown) };
-        if object.attributes.borrow().is_none() {
-            return Ok(Value::Unknown);
-        }
-        let mut keywords = Vec::new();
-        match arguments.get(2, "kwargs") {
-            None | Some(Value::None) => {}
-            Some(Value::Dict(items)) => {
-                let items = items.borrow().clone().unwrap_or_default();
-                for parameter in forward.def.parameters.iter_non_variadic_params() {
-                    let name = parameter.parameter.name.as_str();
-                    if let Some((_, value)) = items.iter().find(|(known, _)| &**known == name) {
-                        keywords.push((name, value.clone()));
-                    }
-                }
-            }
-            Some(_) => return Ok(Value::Unknown),
-        }
-        let names: Vec<&str> = forward
-            .def
-            .parameters
-            .iter_non_variadic_params()
-            .skip(1)
-            .map(|parameter| parameter.parameter.name.as_str())
-            .collect();
-        let shapes = arguments.get(3, "dynamic_shapes").cloned().unwrap_or(Value::None);
-        let dynamic = |name: &str, position: Option<usize>, input: &Value<'a>| -> Value<'a> {
-            let declared = match &shapes {
-                Value::None => return input.clone(),
-                Value::Dict(items) => items.borrow().as_ref().and_then(|items| {
-                    items.iter().find(|(known, _)| &**known == name).map(|(_, it)| it.clone())
-                }),
-                Value::Tuple(_) | Value::List(_) => {
-                    position.and_then(|position| shapes.elements()?.into_iter().nth(position))
-                }
-                _ => None,
-            };
-            with_dimensions(input, declared.as_ref())
-        };
-        let positional = inputs
-            .iter()
-            .enumerate()
-            .map(|(index, input)| dynamic(names.get(index).copied().unwrap_or_default(), Some(index), input))
-            .collect();
-        let keywords =
-            keywords.into_iter().map(|(name, value)| (name, dynamic(name, None, &value))).collect();
-        let call = Arguments { positional, keywords, open: false };
-        let exported = Compiled::new(model.clone(), Mode::Export);
-        self.call(&Value::Compiled(Rc::new(exported)), call, range)?;
-        Ok(Value::Unknown)
-    }
-
-    fn module_of_torch(&self, name: &str, arguments: &Arguments<'a>) -> Value<'a> {
+    pub(super) fn module_of_torch(&self, name: &str, arguments: &Arguments<'a>) -> Value<'a> {
         let int =
             |position: usize, keyword: &str, default: Option<i64>| match arguments.get(position, keyword) {
                 Some(value) => value.as_int(),
@@ -330,8 +332,7 @@ impl<'a> Evaluation<'_, 'a> {
                 "Sequential" if arguments.positional.iter().all(|it| !matches!(it, Value::Dict(_))) => {
                     Layer::Sequential(Rc::new(Some(arguments.positional.clone()).into()))
                 }
-                _ if ACTIVATIONS.contains(&name) => Layer::Elementwise,
-                _ => return None,
+                _ => Layer::Elementwise(ACTIVATIONS.iter().find(|known| **known == name)?),
             })
         };
         match name {
@@ -354,6 +355,25 @@ impl<'a> Evaluation<'_, 'a> {
             },
         }
     }
+}
+
+/// Returns the result of a function of the module `math`.
+fn mathematical<'a>(function: &str, value: f64) -> Value<'a> {
+    let result = match function {
+        "cos" => value.cos(),
+        "exp" => value.exp(),
+        "log" => value.ln(),
+        "log2" => value.log2(),
+        "sin" => value.sin(),
+        "sqrt" => value.sqrt(),
+        "tanh" => value.tanh(),
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+        "ceil" if value.abs() < 1e9 => return Value::Int(value.ceil() as i64),
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+        "floor" if value.abs() < 1e9 => return Value::Int(value.floor() as i64),
+        _ => return Value::Unknown,
+    };
+    if result.is_finite() { Value::Float(result) } else { Value::Unknown }
 }
 
 /// Returns the operator of `operator.lt`.
@@ -483,36 +503,4 @@ fn combined<'a>(function: &str, arguments: &Arguments<'a>) -> Option<Checked<Val
         }
         _ => None,
     }
-}
-
-/// Returns an input whose dimensions are dynamic as `dynamic_shapes` declares: `{0: batch}`, `(batch, None)`.
-fn with_dimensions<'a>(input: &Value<'a>, declared: Option<&Value<'a>>) -> Value<'a> {
-    let Value::Tensor(Some(shape), dtype) = input else { return Value::Unknown };
-    let size_at = |index: usize, size: Size| -> Size {
-        let dimension = match declared {
-            Some(Value::None) => return size,
-            Some(Value::Dict(items)) => match &*items.borrow() {
-                Some(items) => {
-                    let key = index.to_string();
-                    match items.iter().find(|(known, _)| **known == *key) {
-                        Some((_, dimension)) => dimension.clone(),
-                        None => return size,
-                    }
-                }
-                None => Value::Unknown,
-            },
-            Some(value) => match value.elements() {
-                Some(elements) => elements.into_iter().nth(index).unwrap_or(Value::Unknown),
-                None => Value::Unknown,
-            },
-            None => Value::Unknown,
-        };
-        match dimension {
-            Value::Dim(id) => Size::Dynamic(id),
-            Value::None => size,
-            _ => Size::Unknown,
-        }
-    };
-    let shape = shape.iter().enumerate().map(|(index, size)| size_at(index, *size)).collect();
-    Value::tensor(shape).with_dtype(*dtype)
 }

@@ -25,15 +25,19 @@ mod classes;
 mod containers;
 mod dtypes;
 mod effects;
+mod exports;
 mod expressions;
+mod hooks;
 mod iteration;
 mod library;
+mod loaders;
 mod modules;
 mod names;
 mod observed;
 mod operators;
 mod sizes;
 mod statements;
+mod submodules;
 mod subscripts;
 mod tensor_methods;
 mod traced;
@@ -53,6 +57,8 @@ use crate::sources::{Contexts, Sources};
 use ag_db::{Db, Document, with_text};
 use ag_index::index::tree_of;
 use ag_staging::queries;
+use exports::Declared;
+use hooks::Hook;
 use modules::Module;
 pub(crate) use modules::programs;
 pub(crate) use observed::{Traced, traced_in};
@@ -87,12 +93,20 @@ pub(super) struct Evaluation<'c, 'a> {
     /// The compiled or exported calls that are being evaluated.
     traced: Vec<Mode>,
     dimensions: usize,
+    /// The dimensions that the program declares with `Dim("batch", max=8)`.
+    declared: Vec<Declared>,
     /// The values that the generators have yielded which are being evaluated.
     yielded: Vec<Vec<Value<'a>>>,
     /// Whether the dtypes of modules are not known: `model.half()`, `torch.autocast("cuda")`.
     converts: bool,
     /// The classes that decorators of the file return unchanged.
     kept: FxHashSet<*const ast::StmtClassDef>,
+    /// The hooks of modules, in the order in which they are registered.
+    hooks: Vec<Hook<'a>>,
+    /// The assignment statement that is being evaluated, after its value has been.
+    assignment: Option<TextRange>,
+    /// The names of all buffers.
+    buffers: FxHashSet<String>,
     calls: Calls<'a>,
     reads: Reads<'a>,
     /// The attributes that code assigns which is not evaluated.
@@ -155,9 +169,13 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             nested: 0,
             traced: Vec::new(),
             dimensions: 0,
+            declared: Vec::new(),
             yielded: Vec::new(),
             converts: false,
             kept: FxHashSet::default(),
+            hooks: Vec::new(),
+            assignment: None,
+            buffers: FxHashSet::default(),
             calls: Calls::default(),
             reads: Reads::default(),
             forgotten: FxHashSet::default(),
@@ -175,7 +193,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
 }
 
 fn evaluate(ctx: &FileContext) -> Vec<Found> {
-    let contexts = Contexts::of(ctx);
+    let contexts = if modules::follows_imports(ctx) { Contexts::of(ctx) } else { Contexts::none(ctx) };
     let mut evaluation = Evaluation::new(ctx, &contexts, Framework::Torch);
     let frame = Frame { scope: evaluation.module.clone(), receiver: None };
     let suite = ctx.parsed.suite();

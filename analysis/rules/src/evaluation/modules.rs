@@ -75,6 +75,11 @@ fn is_program(index: &FileIndex) -> bool {
             || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile))
 }
 
+/// Returns whether the evaluation of a program includes the files that it imports.
+pub(super) fn follows_imports(ctx: &FileContext) -> bool {
+    Project::try_get(ctx.db).is_some_and(|it| it.documents(ctx.db).len() <= MOST_FILES)
+}
+
 impl<'c, 'a> Evaluation<'c, 'a> {
     /// Runs code of the module to which a scope belongs.
     pub(super) fn within<T>(&mut self, scope: &Scope<'a>, run: impl FnOnce(&mut Self) -> T) -> T {
@@ -109,9 +114,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
 
     /// Evaluates the modules that the current module imports.
     pub(super) fn load_imports(&mut self) -> Evaluated<()> {
-        let is_small =
-            Project::try_get(self.ctx.db).is_some_and(|it| it.documents(self.ctx.db).len() <= MOST_FILES);
-        if !is_small {
+        if !follows_imports(self.ctx) {
             return Ok(());
         }
         for document in reexports::imported_documents(self.ctx.db, self.ctx.document) {

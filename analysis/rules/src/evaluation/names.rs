@@ -5,7 +5,7 @@ use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS};
 /// The class of loggers.
 pub(super) const LOGGER: &str = "logging.Logger";
 
-/// Activations and similar modules of `torch.nn`.
+/// Activations and similar modules of `torch.nn`, whose result has the shape of the input.
 pub(super) const ACTIVATIONS: &[&str] = &[
     "AlphaDropout",
     "CELU",
@@ -15,6 +15,7 @@ pub(super) const ACTIVATIONS: &[&str] = &[
     "Dropout3d",
     "ELU",
     "GELU",
+    "GroupNorm",
     "Hardswish",
     "Hardtanh",
     "Identity",
@@ -22,6 +23,8 @@ pub(super) const ACTIVATIONS: &[&str] = &[
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "PReLU",
+    "RMSNorm",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -31,6 +34,8 @@ pub(super) const ACTIVATIONS: &[&str] = &[
     "Softplus",
     "Softsign",
     "Tanh",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
 ];
 
 /// Other modules of `torch.nn` whose result is one Tensor.
@@ -45,7 +50,6 @@ pub(super) const TENSOR_MODULES: &[&str] = &[
     "CrossEntropyLoss",
     "Embedding",
     "GRUCell",
-    "GroupNorm",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
@@ -53,12 +57,8 @@ pub(super) const TENSOR_MODULES: &[&str] = &[
     "Linear",
     "MSELoss",
     "NLLLoss",
-    "PReLU",
-    "RMSNorm",
     "RNNCell",
     "SmoothL1Loss",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
     "Upsample",
 ];
 

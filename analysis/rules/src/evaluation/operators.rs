@@ -50,6 +50,7 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => {}
             }
         }
+        self.check_bools(op, left, right, range)?;
         let dtype = self.promoted(op, left, right);
         let result = match (left, right) {
             (Value::Number, Value::Number | Value::Int(_) | Value::Float(_))
@@ -62,20 +63,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-                let number = |value: &Value| match value {
-                    #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
-                    Value::Int(value) => *value as f64,
-                    Value::Float(value) => *value,
-                    _ => f64::NAN,
-                };
-                let (left, right) = (number(left), number(right));
-                match op {
-                    Operator::Add => Value::Float(left + right),
-                    Operator::Sub => Value::Float(left - right),
-                    Operator::Mult => Value::Float(left * right),
-                    Operator::Div if right != 0.0 => Value::Float(left / right),
-                    _ => Value::Unknown,
-                }
+                floating(op, left.as_float().unwrap_or(f64::NAN), right.as_float().unwrap_or(f64::NAN))
             }
             (Value::Tensor(Some(left), _), Value::Tensor(Some(right), _)) => {
                 let result = match op {
@@ -96,7 +84,8 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Number,
                 tensor @ Value::Tensor(..),
             ) => tensor.clone(),
-            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
+            // Operators of Tensors return Tensors.
+            (Value::Tensor(..), Value::Tensor(..) | Value::Unknown) => Value::unshaped(),
             (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) if op == Operator::Add => {
                 match (left.elements(), right.elements()) {
                     (Some(left_elements), Some(more)) => {
@@ -168,6 +157,12 @@ impl<'a> Evaluation<'_, 'a> {
             (_, Value::Array, Value::Int(_) | Value::Float(_) | Value::Array) => {
                 return Ok(self.computed_array());
             }
+            (CmpOp::Eq | CmpOp::NotEq, Value::Unknown | Value::None, _)
+            | (CmpOp::Eq | CmpOp::NotEq, _, Value::Unknown | Value::None)
+                if !self.explores() =>
+            {
+                None
+            }
             (_, Value::Tensor(..), _) | (_, _, Value::Tensor(..)) => {
                 return Ok(self.operation(Operator::Add, left, right, range)?.with_dtype(Dtype::Bool));
             }
@@ -175,15 +170,19 @@ impl<'a> Evaluation<'_, 'a> {
             | (_, Value::Int(_) | Value::Float(_), Value::Number) => return Ok(Value::Number),
             (CmpOp::Eq, Value::Text(left), Value::Text(right)) => Some(left == right),
             (CmpOp::NotEq, Value::Text(left), Value::Text(right)) => Some(left != right),
-            (_, Value::Int(left), Value::Int(right)) => match op {
-                CmpOp::Eq => Some(left == right),
-                CmpOp::NotEq => Some(left != right),
-                CmpOp::Lt => Some(left < right),
-                CmpOp::LtE => Some(left <= right),
-                CmpOp::Gt => Some(left > right),
-                CmpOp::GtE => Some(left >= right),
-                _ => None,
-            },
+            (_, Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
+                let order =
+                    left.as_float().zip(right.as_float()).and_then(|(left, right)| left.partial_cmp(&right));
+                order.and_then(|order| match op {
+                    CmpOp::Eq => Some(order.is_eq()),
+                    CmpOp::NotEq => Some(order.is_ne()),
+                    CmpOp::Lt => Some(order.is_lt()),
+                    CmpOp::LtE => Some(order.is_le()),
+                    CmpOp::Gt => Some(order.is_gt()),
+                    CmpOp::GtE => Some(order.is_ge()),
+                    _ => None,
+                })
+            }
             _ => None,
         };
         Ok(truth.map_or(Value::Unknown, Value::Bool))
@@ -209,6 +208,18 @@ fn is_none(value: &Value) -> Option<bool> {
         Value::None => Some(true),
         _ => Some(false),
     }
+}
+
+fn floating<'a>(op: Operator, left: f64, right: f64) -> Value<'a> {
+    let result = match op {
+        Operator::Add => left + right,
+        Operator::Sub => left - right,
+        Operator::Mult => left * right,
+        Operator::Div if right != 0.0 => left / right,
+        Operator::Pow => left.powf(right),
+        _ => f64::NAN,
+    };
+    if result.is_finite() { Value::Float(result) } else { Value::Unknown }
 }
 
 fn arithmetic<'a>(op: Operator, left: i64, right: i64) -> Value<'a> {

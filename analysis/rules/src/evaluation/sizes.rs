@@ -17,6 +17,9 @@ pub(super) fn equal(left: Size, right: Size) -> Checked<Size> {
         (Size::Known(_), Size::Known(_) | Size::Unknown) => Ok(left),
         (Size::Unknown, Size::Known(_)) => Ok(right),
         (Size::Dynamic(_), Size::Dynamic(_)) if left == right => Ok(left),
+        (Size::Dynamic(_), Size::Dynamic(_)) => {
+            Err("two dimensions that `dynamic_shapes` declares separately must be equal".to_owned())
+        }
         _ => Ok(Size::Unknown),
     }
 }
@@ -56,6 +59,37 @@ pub(super) fn matmul(left: &[Size], right: &[Size]) -> Checked<Shape> {
             Ok(shape)
         }
     }
+}
+
+/// Returns the shape of `x.expand(*sizes)`.
+pub(super) fn expand(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
+    let Some(added) = sizes.len().checked_sub(shape.len()) else {
+        return Err(format!("{} sizes for {} dimensions", sizes.len(), shape.len()));
+    };
+    let own = |index: usize| index.checked_sub(added).map(|index| shape[index]);
+    let expanded = |(index, size): (usize, &Size)| match (own(index), *size) {
+        (Some(own), Size::Known(-1)) => Ok(own),
+        (None | Some(Size::Known(1)), size) => Ok(size),
+        (Some(own), size) => equal(own, size),
+    };
+    sizes.iter().enumerate().map(expanded).collect()
+}
+
+/// Returns the shape of `x.repeat(*counts)`.
+pub(super) fn repeat(shape: &[Size], counts: &[Size]) -> Option<Shape> {
+    let added = counts.len().checked_sub(shape.len())?;
+    let repeated = |(index, count): (usize, &Size)| {
+        let own = index.checked_sub(added).map_or(Size::Known(1), |index| shape[index]);
+        match (own, *count) {
+            (Size::Known(own), Size::Known(count)) => {
+                own.checked_mul(count).map_or(Size::Unknown, Size::Known)
+            }
+            (own, Size::Known(1)) => own,
+            (Size::Known(1), count) => count,
+            _ => Size::Unknown,
+        }
+    };
+    Some(counts.iter().enumerate().map(repeated).collect())
 }
 
 /// Returns the product of known sizes.
@@ -235,7 +269,7 @@ pub(super) fn layer(layer: &Layer, shape: &[Size]) -> Checked<Option<Shape>> {
             result[start..].iter_mut().for_each(|it| *it = Size::Known(*size));
         }
         Layer::Flatten => return Ok(flatten(shape, 1, -1)),
-        Layer::Elementwise => {}
+        Layer::Elementwise(_) => {}
         Layer::Sequential(_) => return Ok(None),
     }
     Ok(Some(result))

@@ -2,13 +2,14 @@
 
 use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions;
-use ruff_python_ast::{self as ast, Expr, Pattern, Stmt};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{self as ast, Expr, Number, Operator, Pattern, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::calls::Arguments;
 use super::values::{Function, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
 use crate::names::bound_names;
+use crate::tracing::snippet;
 use std::rc::Rc;
 
 pub(super) enum Flow<'a> {
@@ -39,8 +40,10 @@ impl<'a> Evaluation<'_, 'a> {
             Stmt::Assign(node) => {
                 let value = self.value(&node.value, frame)?;
                 for target in &node.targets {
+                    self.assignment = Some(node.range());
                     self.assign(target, value.clone(), frame)?;
                 }
+                self.assignment = None;
             }
             Stmt::AnnAssign(node) => {
                 if let Some(value) = &node.value {
@@ -52,7 +55,12 @@ impl<'a> Evaluation<'_, 'a> {
                 let left = self.value(&node.target, frame)?;
                 let right = self.value(&node.value, frame)?;
                 let value = self.operation(node.op, &left, &right, node.range())?;
-                if let Value::List(_) = left {
+                if let (Value::List(elements), Operator::Add) = (&left, node.op) {
+                    // The list itself grows.
+                    let more = self.elements(&right)?;
+                    let mut elements = elements.borrow_mut();
+                    *elements = elements.take().zip(more).map(|(known, more)| [known, more].concat());
+                } else if matches!(left, Value::List(_)) {
                     left.forget();
                 } else {
                     self.assign(&node.target, value, frame)?;
@@ -277,11 +285,15 @@ impl<'a> Evaluation<'_, 'a> {
         node: &'a ast::StmtMatch,
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
-        let Value::Text(subject) = self.value(&node.subject, frame)? else {
-            return Ok(self.skip(std::slice::from_ref(statement), frame));
-        };
+        let subject = self.value(&node.subject, frame)?;
+        let literal = node.cases.iter().find(|case| case.pattern.is_match_value());
+        if let Some(case) = literal {
+            let text = format!("`{}`", snippet(self.ctx.text(&*node.subject)));
+            self.undecided(case.pattern.range(), &text, &subject, "a `match`");
+        }
         for case in &node.cases {
-            let Some(matches) = matches_text(&case.pattern, &subject).filter(|_| case.guard.is_none()) else {
+            let matches = matches_literal(&case.pattern, &subject).filter(|_| case.guard.is_none());
+            let Some(matches) = matches else {
                 return Ok(self.skip(std::slice::from_ref(statement), frame));
             };
             if matches {
@@ -356,28 +368,10 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
-                match object {
-                    Value::Object(object) => {
-                        if self.defines(&object, &attribute.attr) {
-                            // The setter of a property runs.
-                            self.forget_changes_of(vec![attribute.attr.as_str()]);
-                        } else {
-                            self.assigned(Some(&object), &attribute.attr, target.range());
-                            if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
-                                attributes.insert(attribute.attr.to_string(), value);
-                            }
-                        }
-                    }
-                    Value::Namespace(items) => {
-                        if let Some(items) = items.borrow_mut().as_mut() {
-                            items.retain(|(known, _)| **known != *attribute.attr);
-                            items.push((attribute.attr.as_str().into(), value));
-                        }
-                    }
-                    // `x.data = y`
-                    Value::Tensor(..) if attribute.attr.as_str() == "data" => return Err(Stop),
-                    _ => drop(self.forgotten.insert(attribute.attr.as_str())),
+                if matches!(object, Value::Tensor(..)) && attribute.attr.as_str() == "data" {
+                    return Err(Stop);
                 }
+                self.set_attribute(&object, &attribute.attr, value, target.range());
             }
             Expr::Tuple(_) | Expr::List(_) => {
                 let targets = expressions::sequence(target).unwrap_or_default();
@@ -441,6 +435,36 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(())
     }
 
+    /// Assigns an attribute: `object.name = value`, or `setattr(object, "name", value)`.
+    pub(super) fn set_attribute(
+        &mut self,
+        object: &Value<'a>,
+        name: &str,
+        value: Value<'a>,
+        range: TextRange,
+    ) {
+        let own = self.text_of(name);
+        match (object, own) {
+            (Value::Object(object), _) if !self.defines(object, name) => {
+                self.lost(object, name, &value, range);
+                self.assigned(Some(object), name, range);
+                if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
+                    attributes.insert(name.to_owned(), value);
+                }
+            }
+            (Value::Namespace(items), _) => {
+                if let Some(items) = items.borrow_mut().as_mut() {
+                    items.retain(|(known, _)| **known != *name);
+                    items.push((name.into(), value));
+                }
+            }
+            // The setter of a property runs.
+            (Value::Object(_), Some(name)) => self.forget_changes_of(vec![name]),
+            (_, Some(name)) => drop(self.forgotten.insert(name)),
+            (_, None) => {}
+        }
+    }
+
     /// Returns the function that a `def` statement binds.
     fn defined(&mut self, def: &'a ast::StmtFunctionDef, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
         if def.is_async {
@@ -456,19 +480,32 @@ impl<'a> Evaluation<'_, 'a> {
 
 /// Returns the values that a loop over a Tensor of known size yields: its rows.
 pub(super) fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
-    let Value::Tensor(Some(shape), dtype) = value else { return None };
-    let (super::values::Size::Known(length), rest) = (*shape.first()?, &shape[1..]) else { return None };
+    let Value::Tensor(Some(shape), _) = value else { return None };
+    let super::values::Size::Known(length) = *shape.first()? else { return None };
     let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
-    Some(vec![Value::tensor(rest.to_vec()).with_dtype(*dtype); length])
+    Some(vec![row(value)?; length])
 }
 
-/// Returns whether a text matches a pattern; `None` if the pattern is no literal and no wildcard.
-fn matches_text(pattern: &Pattern, subject: &str) -> Option<bool> {
+/// Returns `x[0]`.
+pub(super) fn row<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+    let Value::Tensor(Some(shape), dtype) = value else { return None };
+    Some(Value::tensor(shape.get(1..)?.to_vec()).with_dtype(*dtype))
+}
+
+/// Returns whether a value matches a pattern; `None` if that is not known.
+fn matches_literal(pattern: &Pattern, subject: &Value) -> Option<bool> {
     match pattern {
-        Pattern::MatchValue(node) => Some(node.value.as_string_literal_expr()?.value.to_str() == subject),
+        Pattern::MatchValue(node) => match (&*node.value, subject) {
+            (Expr::StringLiteral(literal), Value::Text(text)) => Some(literal.value.to_str() == &**text),
+            (
+                Expr::NumberLiteral(ast::ExprNumberLiteral { value: Number::Int(literal), .. }),
+                Value::Int(value),
+            ) => Some(literal.as_i64() == Some(*value)),
+            _ => None,
+        },
         Pattern::MatchOr(node) => {
             let matches: Option<Vec<bool>> =
-                node.patterns.iter().map(|pattern| matches_text(pattern, subject)).collect();
+                node.patterns.iter().map(|pattern| matches_literal(pattern, subject)).collect();
             Some(matches?.contains(&true))
         }
         Pattern::MatchAs(node) if node.pattern.is_none() && node.name.is_none() => Some(true),

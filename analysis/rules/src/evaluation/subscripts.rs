@@ -51,27 +51,20 @@ impl<'a> Evaluation<'_, 'a> {
                 let index = sizes::index_of(fields.len(), *index);
                 return Ok(index.and_then(|index| fields.into_iter().nth(index)).unwrap_or(Value::Unknown));
             }
-            return match self.attribute(&value, "__getitem__")? {
-                method @ Value::Function(_) => self.call(&method, Arguments::of(vec![key]), item.range()),
+            return match (self.attribute(&value, "__getitem__")?, self.base_of(&value)) {
+                (method @ Value::Function(_), _) => {
+                    self.call(&method, Arguments::of(vec![key]), item.range())
+                }
+                (_, Some(base)) if !self.defines(object, "__getitem__") => Ok(element(&base, &key)),
                 _ => Ok(Value::Unknown),
             };
         }
-        Ok(match (&value, key) {
-            (Value::Dict(items), Value::Text(key)) => {
-                let items = items.borrow();
-                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
-                found.map_or(Value::Unknown, |(_, value)| value.clone())
-            }
+        Ok(match (&value, &key) {
             (Value::Dict(_), Value::Int(key)) => value.entry(&key.to_string()),
             (Value::List(_) | Value::Tuple(_), Value::Unknown) if self.explores() => {
                 value.elements().and_then(|it| Value::common(&it)).unwrap_or(Value::Unknown)
             }
-            (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
-                let elements = value.elements().unwrap_or_default();
-                let index = sizes::index_of(elements.len(), index);
-                index.and_then(|index| elements.into_iter().nth(index)).unwrap_or(Value::Unknown)
-            }
-            _ => Value::Unknown,
+            _ => element(&value, &key),
         })
     }
 
@@ -158,5 +151,26 @@ impl<'a> Evaluation<'_, 'a> {
         }
         result.extend_from_slice(shape.get(at..).unwrap_or_default());
         Ok(Value::tensor(result))
+    }
+}
+
+/// Returns the element of a container at an index or key.
+fn element<'a>(container: &Value<'a>, key: &Value<'a>) -> Value<'a> {
+    match (container, key) {
+        (Value::Dict(items), Value::Text(key)) => {
+            let items = items.borrow();
+            let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| known == key));
+            found.map_or(Value::Unknown, |(_, value)| value.clone())
+        }
+        (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
+            let elements = container.elements().unwrap_or_default();
+            let index = sizes::index_of(elements.len(), *index);
+            index.and_then(|index| elements.into_iter().nth(index)).unwrap_or(Value::Unknown)
+        }
+        (Value::Layer(layer), Value::Int(_)) => match &**layer {
+            super::values::Layer::Sequential(layers) => element(&Value::List(layers.clone()), key),
+            _ => Value::Unknown,
+        },
+        _ => Value::Unknown,
     }
 }

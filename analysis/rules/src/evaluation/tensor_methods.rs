@@ -45,6 +45,7 @@ pub(super) const ELEMENTWISE: &[&str] = &[
     "nan_to_num",
     "neg",
     "normalize",
+    "numpy",
     "ones_like",
     "rand_like",
     "randn_like",
@@ -144,6 +145,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let same = || Value::Tensor(Some(shape.clone()), Dtype::Unknown);
         let int = |position: usize, keyword: &str| arguments.get(position, keyword).and_then(Value::as_int);
+        // The dimension at a position, which is the first one if the argument is omitted.
+        let axis = |position: usize| {
+            let dimension = arguments.get(position, "dim").map_or(Some(0), Value::as_int)?;
+            sizes::index_of(shape.len(), dimension)
+        };
         let operand = arguments.get(0, "other").or(arguments.get(0, "mat2")).or(arguments.get(0, "tensor2"));
         Ok(match name {
             _ if ELEMENTWISE.contains(&name) => same(),
@@ -164,6 +170,68 @@ impl<'a> Evaluation<'_, 'a> {
                 Some(requested) => Value::tensor(sizes::view(shape, &requested)?),
                 None => Value::unshaped(),
             },
+            "expand" => match requested(arguments) {
+                Some(requested) => Value::tensor(sizes::expand(shape, &requested)?),
+                None => Value::unshaped(),
+            },
+            "expand_as" => match operand {
+                Some(Value::Tensor(Some(other), _)) => Value::tensor(sizes::expand(shape, other)?),
+                _ => Value::unshaped(),
+            },
+            "repeat" => {
+                let counts = requested(arguments);
+                counts
+                    .and_then(|counts| sizes::repeat(shape, &counts))
+                    .map_or(Value::unshaped(), Value::tensor)
+            }
+            "new_zeros" | "new_ones" | "new_empty" => {
+                let positional = Arguments::of(arguments.positional.clone());
+                requested(&positional).map_or(Value::unshaped(), Value::tensor)
+            }
+            "gather" => match arguments.get(1, "index") {
+                Some(Value::Tensor(Some(index), _)) => Value::tensor(index.to_vec()),
+                _ => Value::unshaped(),
+            },
+            "unbind" => match axis(0).filter(|axis| matches!(shape[*axis], Size::Known(_))) {
+                Some(axis) => {
+                    let Size::Known(count) = shape[axis] else { return Ok(Value::Unknown) };
+                    let Some(count) = usize::try_from(count).ok().filter(|it| *it <= MOST_ITERATIONS) else {
+                        return Ok(Value::Unknown);
+                    };
+                    let mut part = shape.to_vec();
+                    part.remove(axis);
+                    Value::tuple(vec![Value::tensor(part); count])
+                }
+                None => Value::Unknown,
+            },
+            "split" => match (arguments.get(0, "split_size"), axis(1)) {
+                (Some(parts), Some(axis)) => split(shape, parts, axis),
+                _ => Value::Unknown,
+            },
+            "max" | "min" | "median" if int(0, "dim").is_some() => match reduced(shape, arguments) {
+                Some(shape) => Value::tuple(vec![Value::tensor(shape); 2]),
+                None => Value::Unknown,
+            },
+            "sort" => Value::tuple(vec![same(), same()]),
+            "topk" => {
+                match (arguments.get(0, "k"), arguments.get(1, "dim").map_or(Some(-1), Value::as_int)) {
+                    (Some(count), Some(dimension)) => match sizes::index_of(shape.len(), dimension) {
+                        Some(index) => {
+                            let mut result = shape.to_vec();
+                            result[index] = count.as_size();
+                            Value::tuple(vec![Value::tensor(result); 2])
+                        }
+                        None => Value::Unknown,
+                    },
+                    _ => Value::Unknown,
+                }
+            }
+            "argmax" | "argmin" if int(0, "dim").is_some() => {
+                reduced(shape, arguments).map_or(Value::unshaped(), Value::tensor)
+            }
+            "any" | "all" | "prod" if int(0, "dim").is_some() => {
+                reduced(shape, arguments).map_or(Value::unshaped(), Value::tensor)
+            }
             "size" => match arguments.get(0, "dim") {
                 None => Value::tuple(shape.iter().map(|size| Value::size(*size)).collect()),
                 Some(dimension) => {
@@ -265,6 +333,31 @@ impl<'a> Evaluation<'_, 'a> {
             _ => Value::Unknown,
         })
     }
+}
+
+/// Returns the parts of `x.split(size, axis)` and `x.split([2, 3], axis)`.
+fn split<'a>(shape: &[Size], parts: &Value<'a>, axis: usize) -> Value<'a> {
+    let sizes: Option<Vec<i64>> = match (parts, shape[axis]) {
+        (Value::Int(part), Size::Known(size)) if *part > 0 && size >= 0 => {
+            let (whole, rest) = (size / part, size % part);
+            let count = usize::try_from(whole).unwrap_or(usize::MAX);
+            (count <= MOST_ITERATIONS).then(|| {
+                let last = Some(rest).filter(|rest| *rest > 0);
+                std::iter::repeat_n(*part, count).chain(last).collect()
+            })
+        }
+        (Value::List(_) | Value::Tuple(_), _) => {
+            parts.elements().and_then(|parts| parts.iter().map(Value::as_int).collect())
+        }
+        _ => None,
+    };
+    let Some(sizes) = sizes else { return Value::Unknown };
+    let part = |size: i64| {
+        let mut part = shape.to_vec();
+        part[axis] = Size::Known(size);
+        Value::tensor(part)
+    };
+    Value::tuple(sizes.into_iter().map(part).collect())
 }
 
 /// Returns the result of a method of a Tensor of unknown shape.

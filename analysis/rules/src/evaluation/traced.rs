@@ -71,12 +71,26 @@ pub(crate) enum Kind {
     Conversion,
     /// A call that the compiler cannot trace.
     Call { full_graph: bool },
+    /// `sorted` of Tensors, or `max` with a key.
+    Order { full_graph: bool },
+    /// Compiled code creates a module.
+    Creation { full_graph: bool },
+    /// TorchScript calls a lambda.
+    Lambda,
+    /// The example inputs of an exported module are not a tuple.
+    Inputs,
+    /// A traced module returns a value that a program cannot return.
+    Result,
+    /// An exported program needs the number that a Tensor holds.
+    Number,
+    /// An exported program loses a Tensor that it assigns to an attribute.
+    State,
     /// TorchScript requires a value, but an attribute is `None`.
     None,
     /// A call passes another value each time, for which it compiles the function again.
-    Argument,
+    Argument { is_float: bool },
     /// Code assigns an attribute of a module for whose values a function is compiled again.
-    Attribute,
+    Attribute { is_float: bool },
 }
 
 /// An expression, in its file.
@@ -86,8 +100,12 @@ type Place = (Document, TextRange);
 #[derive(Clone, PartialEq, Eq)]
 enum Constant {
     Int(i64),
+    /// The bits of a float.
+    Float(u64),
     Text(Rc<str>),
     Shape(Vec<i64>),
+    /// The number of elements of a list or dictionary.
+    Length(usize),
 }
 
 /// The calls of a compiled function at one place.
@@ -110,7 +128,7 @@ pub(super) struct Calls<'a> {
     pub marks_dynamic: bool,
 }
 
-/// The integers that compiled code reads from attributes of modules, and the assignments to attributes outside.
+/// The numbers that compiled code reads from attributes of modules, and the assignments to attributes outside.
 #[derive(Default)]
 pub(super) struct Reads<'a> {
     assigned: Vec<Assigned<'a>>,
@@ -122,7 +140,7 @@ struct Assigned<'a> {
     name: String,
     place: Place,
     /// The values that compiled code has read.
-    read: Vec<i64>,
+    read: Vec<Constant>,
 }
 
 impl<'a> Evaluation<'_, 'a> {
@@ -146,34 +164,39 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Returns the truth value of a test. If it is a Tensor in traced code, the decision is recorded.
     pub(super) fn decide(&mut self, test: &'a Expr, value: &Value<'a>, kind: ConstructKind) -> Option<bool> {
+        let text = format!("`{}`", snippet(self.ctx.text(test)));
+        self.undecided(test.range(), &text, value, noun_phrase(kind));
+        value.truth()
+    }
+
+    /// Records that Python needs a value which is not known in traced code. `text` describes the value, and `what` says
+    /// what needs it: "an `if`".
+    pub(super) fn undecided(&mut self, range: TextRange, text: &str, value: &Value<'a>, what: &str) {
         // TorchScript compiles both branches, also where traced code calls a scripted function.
         if value.is_traced() && !self.traced.contains(&Mode::Script) {
-            let what = noun_phrase(kind);
-            let text = snippet(self.ctx.text(test));
             let is = match value {
                 Value::Number => "has no value yet",
                 _ => "is a Tensor without a value yet",
             };
             match self.traced.first().copied() {
                 Some(mode @ Mode::Compile { .. }) => self.report(
-                    test.range(),
+                    range,
                     Kind::Decision(mode),
-                    format!("`{text}` {is}: {what} on it causes a graph break"),
+                    format!("{text} {is}: {what} on it causes a graph break"),
                 ),
                 Some(mode @ Mode::Export) => self.report(
-                    test.range(),
+                    range,
                     Kind::Decision(mode),
-                    format!("`{text}` {is}: {what} on it cannot be exported"),
+                    format!("{text} {is}: {what} on it cannot be exported"),
                 ),
                 Some(mode @ Mode::Trace) if matches!(value, Value::Tensor(..)) => self.report(
-                    test.range(),
+                    range,
                     Kind::Decision(mode),
-                    format!("`{text}` is a Tensor: {what} on it is decided once, for the example inputs"),
+                    format!("{text} is a Tensor: {what} on it is decided once, for the example inputs"),
                 ),
                 _ => {}
             }
         }
-        value.truth()
     }
 
     /// Records an attribute that is `None` where TorchScript requires a value.
@@ -185,6 +208,14 @@ impl<'a> Evaluation<'_, 'a> {
                 Kind::None,
                 format!("`{text}` is `None` for an object of the program"),
             );
+        }
+    }
+
+    /// Records a call of an attribute that is a lambda, which TorchScript does not compile.
+    pub(super) fn lambda_attribute(&mut self, name: &str, range: TextRange) {
+        if self.traced.first() == Some(&Mode::Script) {
+            let message = format!("`{name}` is a lambda for an object of the program");
+            self.report(range, Kind::Lambda, message);
         }
     }
 
@@ -221,6 +252,22 @@ impl<'a> Evaluation<'_, 'a> {
         {
             let message = format!("`{name}` cannot be traced: the call causes a graph break");
             self.report(range, Kind::Call { full_graph }, message);
+        }
+    }
+
+    /// Records an operation on a Tensor that the compiler leaves to Python.
+    pub(super) fn python_value(&mut self, what: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied() {
+            self.report(range, Kind::Order { full_graph }, format!("{what} causes a graph break"));
+        }
+    }
+
+    /// Records that compiled code creates a module with parameters.
+    pub(super) fn created(&mut self, class: &str, range: TextRange) {
+        if let Some(Mode::Compile { full_graph, .. }) = self.traced.first().copied() {
+            let class = class.rsplit('.').next().unwrap_or(class);
+            let message = format!("the creation of a `{class}` cannot be traced: it causes a graph break");
+            self.report(range, Kind::Creation { full_graph }, message);
         }
     }
 
@@ -279,7 +326,7 @@ impl<'a> Evaluation<'_, 'a> {
                 "each iteration passes another number as argument {name}, of which the function needs the value: it is \
                  compiled again"
             );
-            self.report(range, Kind::Argument, message);
+            self.report(range, Kind::Argument { is_float: false }, message);
         }
         value
     }
@@ -303,7 +350,7 @@ impl<'a> Evaluation<'_, 'a> {
         let mut symbols = Vec::new();
         known.calls += 1;
         let calls = known.calls;
-        let mut reported = None;
+        let (mut reported, mut is_float) = (None, false);
         let mut is_repeated = true;
         for (index, (value, seen)) in arguments.values().zip(&mut known.seen).enumerate() {
             let Some(constant) = Constant::of(value) else { continue };
@@ -314,7 +361,8 @@ impl<'a> Evaluation<'_, 'a> {
             if seen.len() < MOST_VALUES {
                 continue;
             }
-            is_repeated &= !matches!(constant, Constant::Int(_)) && seen.len() < MOST_REPEATED;
+            is_repeated &=
+                !matches!(constant, Constant::Int(_) | Constant::Float(_)) && seen.len() < MOST_REPEATED;
             if is_repeated && seen.len() < calls {
                 continue;
             }
@@ -341,12 +389,26 @@ impl<'a> Evaluation<'_, 'a> {
                     ));
                 }
                 Constant::Shape(_) => {}
+                Constant::Float(bits) => {
+                    is_float = true;
+                    reported = Some(format!(
+                        "each iteration passes another float, such as `{}`: the first is a constant, so the function is \
+                         compiled again for the next",
+                        f64::from_bits(bits)
+                    ));
+                }
+                Constant::Length(length) => {
+                    reported = Some(format!(
+                        "each iteration passes a container of another length, such as {length}, for which it compiles \
+                         the function again"
+                    ));
+                }
             }
         }
         match reported {
             // A later call may pass one of these values again.
             Some(message) if is_repeated => drop(self.calls.each_other.insert(place, message)),
-            Some(message) => self.report(range, Kind::Argument, message),
+            Some(message) => self.report(range, Kind::Argument { is_float }, message),
             None => {}
         }
         symbols
@@ -355,9 +417,24 @@ impl<'a> Evaluation<'_, 'a> {
     /// Reports the calls that have passed another value each time in the whole program.
     pub(super) fn finish(&mut self) {
         for ((document, range), message) in std::mem::take(&mut self.calls.each_other) {
-            self.report_in(document, range, Kind::Argument, message);
+            self.report_in(document, range, Kind::Argument { is_float: false }, message);
         }
         self.found.sort_by_key(|found| found.range.start());
+    }
+
+    /// Records that exported code assigns a Tensor to an attribute that is no buffer. The exported program does not.
+    pub(super) fn lost(&mut self, object: &Rc<Object<'a>>, name: &str, value: &Value<'a>, range: TextRange) {
+        if self.traced.first() == Some(&Mode::Export)
+            && matches!(value, Value::Tensor(..))
+            && !self.buffers.contains(name)
+            && self.hierarchy(object.class).is_some_and(|it| it.is_module)
+        {
+            let message =
+                format!("the exported program does not assign the Tensor to `{name}`, which is not a buffer");
+            // The rule about functions reports the whole assignment.
+            let range = self.assignment.filter(|it| it.contains_range(range)).unwrap_or(range);
+            self.report(range, Kind::State, message);
+        }
     }
 
     /// Records that the value of a symbol is needed: it is the bound of a `range`, or the index of a list.
@@ -385,22 +462,35 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Records that compiled code reads an attribute of a module, or a global variable.
     pub(super) fn read(&mut self, object: Option<&Rc<Object<'a>>>, name: &str, value: &Value<'a>) {
-        let (Some(Mode::Compile { .. }), Value::Int(value)) = (self.traced.first(), value) else { return };
+        let Some(Mode::Compile { .. }) = self.traced.first() else { return };
+        let Some(constant @ (Constant::Int(_) | Constant::Float(_))) = Constant::of(value) else { return };
         let is_module = |object: &Rc<Object<'a>>| self.hierarchy(object.class).is_some_and(|it| it.is_module);
         if !object.is_none_or(is_module) {
             return;
         }
         let Some(assigned) = self.reads.assigned.iter_mut().find(|it| it.is(object, name)) else { return };
-        if !assigned.read.contains(value) {
-            assigned.read.push(*value);
-            if assigned.read.len() == MOST_VALUES {
-                let (document, range) = assigned.place;
-                let what = if object.is_some() { "an integer of a module" } else { "a global variable" };
-                let message = format!(
-                    "`{name}`, {what}, changes repeatedly, and each change recompiles the functions that read it"
-                );
-                self.report_in(document, range, Kind::Attribute, message);
-            }
+        if assigned.read.contains(&constant) {
+            return;
+        }
+        assigned.read.push(constant.clone());
+        if assigned.read.len() == MOST_VALUES {
+            let (document, range) = assigned.place;
+            let is_float = matches!(constant, Constant::Float(_));
+            let message = match (is_float, object.is_some()) {
+                (true, true) => format!(
+                    "`{name}`, a float of a module, changes repeatedly: its first value is a constant, so the functions \
+                     that read it are compiled again"
+                ),
+                (_, true) => format!(
+                    "`{name}`, an integer of a module, changes repeatedly, and each change recompiles the functions \
+                     that read it"
+                ),
+                (_, false) => format!(
+                    "`{name}`, a global variable, changes repeatedly, and each change recompiles the functions that \
+                     read it"
+                ),
+            };
+            self.report_in(document, range, Kind::Attribute { is_float }, message);
         }
     }
 }
@@ -419,7 +509,10 @@ impl Constant {
     fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Int(value) => Some(Self::Int(*value)),
+            Value::Float(value) => Some(Self::Float(value.to_bits())),
             Value::Text(text) => Some(Self::Text(text.clone())),
+            Value::List(elements) => elements.borrow().as_ref().map(|it| Self::Length(it.len())),
+            Value::Dict(items) => items.borrow().as_ref().map(|it| Self::Length(it.len())),
             Value::Tensor(Some(shape), _) => {
                 let known = |size: &Size| match size {
                     Size::Known(size) => Some(*size),

@@ -107,7 +107,7 @@ impl<'a> Evaluation<'_, 'a> {
         if let ("all" | "any" | "max" | "min" | "sorted", [values], [argument]) =
             (name, arguments.positional.as_slice(), &*call.arguments.args)
             && arguments.keywords.is_empty()
-            && !argument.is_starred_expr()
+            && !matches!(argument, Expr::Starred(_) | Expr::Generator(_) | Expr::ListComp(_))
         {
             self.compared(values, argument)?;
         }
@@ -116,7 +116,7 @@ impl<'a> Evaluation<'_, 'a> {
                 .arguments
                 .args
                 .get(1)
-                .and_then(|classes| self.is_instance(value, classes))
+                .and_then(|classes| self.is_instance_of(value, classes))
                 .map(Value::Bool),
             ("abs" | "round" | "pow", [Value::Tensor(..), ..]) => Some(Value::unshaped()),
             ("int" | "float" | "bool" | "complex" | "len" | "str" | "repr", [Value::Tensor(..)]) => {
@@ -247,7 +247,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Returns whether a value is an instance of a class, or of one of several.
-    fn is_instance(&self, value: &Value<'a>, classes: &'a Expr) -> Option<bool> {
+    fn is_instance_of(&self, value: &Value<'a>, classes: &'a Expr) -> Option<bool> {
         let classes = match classes {
             Expr::Tuple(tuple) => tuple.elts.iter().collect(),
             class => vec![class],

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Frame;
 use super::dtypes::Dtype;
+use super::loaders::Loader;
 use super::traced::Compiled;
 
 /// The size of a dimension.
@@ -68,6 +69,12 @@ pub(super) enum Value<'a> {
     Foreign,
     /// A function or module that torch compiles: the result of `torch.compile(f)`.
     Compiled(Rc<Compiled<'a>>),
+    /// The handle of a hook, by its number.
+    Handle(usize),
+    /// `TensorDataset(x, y)`
+    Rows(Rc<[Value<'a>]>),
+    /// `DataLoader(data, batch_size=4)`
+    Loader(Rc<Loader<'a>>),
     /// An array with a value, which was created before tracing.
     Array,
     /// `x.at` and `x.at[i]`, where `x` is an array.
@@ -89,7 +96,39 @@ pub(super) enum Value<'a> {
 pub(super) struct Object<'a> {
     pub class: &'a ast::StmtClassDef,
     /// `None` if unknown code may have changed the object.
-    pub attributes: RefCell<Option<FxHashMap<String, Value<'a>>>>,
+    pub attributes: RefCell<Option<Attributes<'a>>>,
+}
+
+/// The attributes of an object, in the order in which the program assigns them first.
+#[derive(Clone, Default)]
+pub(super) struct Attributes<'a> {
+    values: FxHashMap<String, Value<'a>>,
+    order: Vec<String>,
+}
+
+impl<'a> FromIterator<(String, Value<'a>)> for Attributes<'a> {
+    fn from_iter<T: IntoIterator<Item = (String, Value<'a>)>>(items: T) -> Self {
+        let mut attributes = Self::default();
+        items.into_iter().for_each(|(name, value)| attributes.insert(name, value));
+        attributes
+    }
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.values.get(name)
+    }
+
+    pub(super) fn insert(&mut self, name: String, value: Value<'a>) {
+        if !self.values.contains_key(&name) {
+            self.order.push(name.clone());
+        }
+        self.values.insert(name, value);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
+        self.order.iter().filter_map(|name| Some((name.as_str(), self.values.get(name)?)))
+    }
 }
 
 pub(super) struct Function<'a> {
@@ -167,8 +206,8 @@ pub(super) enum Layer<'a> {
         size: i64,
     },
     Flatten,
-    /// An activation or dropout.
-    Elementwise,
+    /// An activation or dropout, by its name.
+    Elementwise(&'static str),
     Sequential(Shared<Value<'a>>),
     /// `Upsample(scale_factor=2)`
     Upsample {
@@ -189,6 +228,50 @@ pub(super) struct Convolution {
     pub padding: i64,
     pub dilation: i64,
     pub transposed: bool,
+}
+
+impl Layer<'_> {
+    pub(super) fn has_parameters(&self) -> bool {
+        match self {
+            Self::Linear { .. } | Self::Conv(_) | Self::Embedding { .. } => true,
+            Self::Cast(layer, _) => layer.has_parameters(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether a module is an instance of a class of torch.
+    pub(super) fn is_instance(&self, class: &str) -> Option<bool> {
+        let class = class.strip_prefix("torch.nn.")?.rsplit('.').next()?;
+        if class == "Module" {
+            return Some(true);
+        }
+        let own = match self {
+            Self::Linear { .. } => "Linear",
+            Self::Embedding { .. } => "Embedding",
+            Self::Normalization(_) => "LayerNorm",
+            Self::Sequential(_) => "Sequential",
+            Self::Conv(convolution) => {
+                let digit = class.chars().nth_back(1).and_then(|digit| digit.to_digit(10));
+                let is_same =
+                    digit.and_then(|digit| usize::try_from(digit).ok()) == Some(convolution.dimensions);
+                let is_convolution = class.starts_with("Conv");
+                return Some(
+                    is_convolution && is_same && class.contains("Transpose") == convolution.transposed,
+                );
+            }
+            Self::Cast(layer, _) => return layer.is_instance(class),
+            Self::BatchNorm { .. } if !class.contains("Norm") => return Some(false),
+            Self::Pool { .. } | Self::AdaptivePool { .. } if !class.contains("Pool") => return Some(false),
+            Self::Elementwise(name) => name,
+            Self::BatchNorm { .. }
+            | Self::Pool { .. }
+            | Self::AdaptivePool { .. }
+            | Self::Flatten
+            | Self::Upsample { .. }
+            | Self::Other => return None,
+        };
+        Some(own == class)
+    }
 }
 
 impl<'a> Value<'a> {
@@ -246,6 +329,15 @@ impl<'a> Value<'a> {
         match self {
             Self::Int(value) => Some(*value),
             Self::Bool(value) => Some((*value).into()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_float(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "integers are small")]
+            Self::Int(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
             _ => None,
         }
     }

@@ -130,6 +130,8 @@ const SKIPPED: &[(&str, &[&str])] = &[
     ("statistics", &["mean", "stdev"]),
     ("subprocess", &["check_output", "run"]),
     ("sys", &["_getframe", "getrefcount", "getsizeof"]),
+    ("sys.stderr", &["flush", "write"]),
+    ("sys.stdout", &["flush", "write"]),
     ("tempfile", &["NamedTemporaryFile", "TemporaryDirectory", "TemporaryFile", "mkdtemp"]),
     ("threading", &["Event", "Lock", "RLock", "current_thread", "get_ident", "get_native_id"]),
     (

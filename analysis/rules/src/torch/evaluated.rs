@@ -5,10 +5,17 @@ use ruff_python_ast::name::Name;
 use super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
 use super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
 use super::break_item::TORCH_GRAPH_BREAK_ITEM;
+use super::break_object::TORCH_GRAPH_BREAK_OBJECT;
+use super::break_tensor::TORCH_GRAPH_BREAK_TENSOR;
 use super::export_branch::TORCH_EXPORT_BRANCH;
+use super::export_call::TORCH_EXPORT_CALL;
+use super::export_item::TORCH_EXPORT_ITEM;
+use super::export_result::TORCH_EXPORT_RESULT;
+use super::export_state::TORCH_EXPORT_STATE;
 use super::recompile::TORCH_RECOMPILE;
 use super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::repeated_changes::{self, Owner};
+use super::script_attribute::SCRIPT_ATTRIBUTE;
 use super::script_none::SCRIPT_NONE;
 use super::tensor_sizes::TORCH_SIZES;
 use super::trace_constant::TRACE_CONSTANT;
@@ -24,11 +31,13 @@ pub(super) fn report(ctx: &FileContext) {
         let (range, kind) = (*range, *kind);
         // The rule about functions reports the attribute where the function reads it.
         let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
-        if kind == Kind::Attribute
+        if kind == (Kind::Attribute { is_float: false })
             && repeated_changes::find(ctx.db, ctx.document, &Owner::Object, &name).is_some()
         {
             continue;
         }
+        // A float is compiled again once, and then it is an input of the graph.
+        let of_number = |is_float: bool| if is_float { Severity::Info } else { Severity::Warning };
         let (rule, severity, help) = match kind {
             Kind::Sizes => (
                 &TORCH_SIZES,
@@ -50,19 +59,44 @@ pub(super) fn report(ctx: &FileContext) {
                 let severity = if full_graph { Severity::Error } else { Severity::Warning };
                 (&TORCH_GRAPH_BREAK_BUILTIN, severity, "call it outside the compiled function")
             }
+            Kind::Order { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_TENSOR, severity, "use `torch.sort`, `torch.argsort` or `torch.max`")
+            }
+            Kind::Creation { full_graph } => {
+                let severity = if full_graph { Severity::Error } else { Severity::Warning };
+                (&TORCH_GRAPH_BREAK_OBJECT, severity, "create it before the compiled function runs")
+            }
+            Kind::Result => (
+                &TORCH_EXPORT_RESULT,
+                Severity::Error,
+                "return Tensors, or tuples, lists and NamedTuples of Tensors",
+            ),
+            Kind::Lambda => (&SCRIPT_ATTRIBUTE, Severity::Error, "define a method or a function"),
+            Kind::Inputs => (&TORCH_EXPORT_CALL, Severity::Error, "pass a tuple: `(x,)`"),
+            Kind::Number => (
+                &TORCH_EXPORT_ITEM,
+                Severity::Error,
+                "use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor",
+            ),
+            Kind::State => (
+                &TORCH_EXPORT_STATE,
+                Severity::Warning,
+                "return the Tensor, or store it in a buffer (`register_buffer`)",
+            ),
             Kind::None => (
                 &SCRIPT_NONE,
                 Severity::Error,
                 "test it first: `if self.scale is not None:`, or use a default",
             ),
-            Kind::Argument => (
+            Kind::Argument { is_float } => (
                 &TORCH_RECOMPILED_CALL,
-                Severity::Warning,
+                of_number(is_float),
                 "pass a Tensor, or use the value outside the compiled function",
             ),
-            Kind::Attribute => (
+            Kind::Attribute { is_float } => (
                 &TORCH_RECOMPILE,
-                Severity::Warning,
+                of_number(is_float),
                 "store the number in a buffer (`register_buffer`), or pass it as an argument",
             ),
         };

@@ -15,7 +15,9 @@ use ag_index::modules::module_name;
 
 declare_rule! {
     /// ## What it does
-    /// Finds instances of classes of the project in the result of a module that is exported with `torch.export`.
+    /// Finds instances of classes of the project in the result of a module that is exported with `torch.export`. In the
+    /// result of a module that the program traces with `torch.jit.trace`, it also finds texts and `None`, and
+    /// dictionaries without `strict=False`.
     ///
     /// ## Why is this bad?
     /// The result of an exported program consists of Tensors and numbers, and of tuples, lists, dictionaries and
@@ -60,7 +62,7 @@ declare_rule! {
     /// `RuntimeError: Found <class 'Box'> in output, which is not a known type.`
     pub(crate) static TORCH_EXPORT_RESULT = {
         code: "AG526", name: "torch-export-result",
-        summary: "an exported module returns an object that a program cannot return",
+        summary: "an exported or traced module returns an object that a program cannot return",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Torch], fix: None,
         check: Function(check),

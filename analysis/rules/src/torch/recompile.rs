@@ -24,8 +24,9 @@ declare_rule! {
     /// ## Why is this bad?
     /// The compiler treats these integers, and the lengths of containers, as constants and guards on them, so each call
     /// compiles the function again. After 8 compilations (`torch._dynamo.config.recompile_limit`) it stops compiling
-    /// and runs the function in Python; with `fullgraph=True` it raises. Floats, and integers of arguments and of an
-    /// object whose method is compiled, become inputs of the graph.
+    /// and runs the function in Python; with `fullgraph=True` it raises. Integers of arguments and of an object
+    /// whose method is compiled become inputs of the graph. So do floats, after one recompilation: the first value of a
+    /// float is a constant. It is reported if the program of the file changes the float of a module repeatedly.
     ///
     /// ## Example
     /// ```python

@@ -19,6 +19,7 @@ declare_rule! {
     /// - a text that depends on the iteration is an argument of the compiled function;
     /// - a counter is an argument which the function uses as the bound of a `range`, or as the index of a list or
     ///   `nn.ModuleList`, or with `dynamic=False`;
+    /// - the program of the file passes another float, or a list of another length, in each iteration;
     /// - a lambda that reads a counter is an argument;
     /// - `torch.compile` compiles a lambda, a `partial` or a nested function that reads a counter of the loop.
     ///

@@ -1,21 +1,22 @@
 //! Attributes that have no type in TorchScript.
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::export_result::is_dataclass;
-use super::script_class::{self, Initial, ModuleClass};
+use super::script_class::{self, Attribute, Initial, ModuleClass};
 use super::script_paths::Compiled;
+use super::script_types::ScriptType;
 use super::{is_under_script_test, scripts};
 use ag_index::facts::Alternative;
 
 declare_rule! {
     /// ## What it does
     /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
-    /// list or dictionary of modules, of functions or of values of different types, a set, a dataclass. Reports attributes that are
-    /// set for the first time outside the constructor.
+    /// list or dictionary of modules, of functions or of values of different types, a set, a dataclass. Reports attributes
+    /// that are set for the first time outside the constructor, and assignments that change the type of an attribute.
     ///
     /// ## Why is this bad?
     /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
@@ -80,6 +81,7 @@ fn check(ctx: &FunctionContext) {
     let Some(class) = script_class::of_method(ctx).filter(|class| class.is_complete) else { return };
     let compiled = Compiled::of(ctx);
     new_attributes(ctx, class, &compiled);
+    changed_types(ctx, class, &compiled);
     let mut reported: Vec<&str> = Vec::new();
     for expression in ctx.expressions() {
         let Some(name) = script_class::attribute_of_self(ctx, expression) else { continue };
@@ -179,4 +181,63 @@ fn new_attributes(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compile
             .help(format!("set `self.{name}` in `__init__`, and declare it in the body of the class"))
             .emit();
     }
+}
+
+/// Reports assignments that change the type of an attribute: `self.total += 0.5`, where the constructor assigns 0.
+fn changed_types(ctx: &FunctionContext, class: &ModuleClass, compiled: &Compiled) {
+    for statement in ctx.statements() {
+        let (target, value, op) = match statement {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [target] => (target, &*assign.value, None),
+                _ => continue,
+            },
+            Stmt::AugAssign(assign) => (&*assign.target, &*assign.value, Some(assign.op)),
+            _ => continue,
+        };
+        let Some(name) = script_class::attribute_of_self(ctx, target) else { continue };
+        let declared = class.attributes.get(name).filter(|it| !it.is_constant).and_then(declared_type);
+        let (Some(before), Some(mut after)) = (declared, ScriptType::of_expression(ctx, value)) else {
+            continue;
+        };
+        match op {
+            None => {}
+            Some(Operator::Div) if before == ScriptType::Int && after == ScriptType::Int => {
+                after = ScriptType::Float
+            }
+            Some(Operator::Add | Operator::Sub | Operator::Mult)
+                if before == ScriptType::Int && matches!(after, ScriptType::Float | ScriptType::Tensor)
+                    || before == ScriptType::Float && after == ScriptType::Tensor => {}
+            Some(_) => continue,
+        }
+        let is_plain = matches!(
+            after,
+            ScriptType::Int | ScriptType::Float | ScriptType::Bool | ScriptType::Str | ScriptType::Tensor
+        );
+        // In TorchScript, `round` and `**` return floats for integers, too.
+        let is_different = ["round(", "**", "pow("].iter().any(|text| ctx.text(value).contains(text));
+        if before == after
+            || is_different
+            || !is_plain
+            || !compiled.contains(statement.range())
+            || is_under_script_test(ctx, statement.range())
+        {
+            continue;
+        }
+        let message =
+            format!("`self.{name}` has the type `{before}`, but this assigns a value of type `{after}`");
+        ctx.report(&SCRIPT_ATTRIBUTE, statement, message)
+            .help(format!("assign a value of type `{after}` in `__init__`, or convert the value"))
+            .emit();
+    }
+}
+
+/// Returns the type that the annotation of an attribute declares, or the value that the constructor assigns.
+fn declared_type(attribute: &Attribute) -> Option<ScriptType> {
+    Some(match (attribute.annotation.as_deref(), attribute.initial.as_slice()) {
+        (Some("int"), _) | (None, [Initial::Int]) => ScriptType::Int,
+        (Some("float"), _) | (None, [Initial::Float]) => ScriptType::Float,
+        (Some("bool"), _) | (None, [Initial::Bool]) => ScriptType::Bool,
+        (Some("str"), _) | (None, [Initial::Str]) => ScriptType::Str,
+        _ => return None,
+    })
 }

@@ -113,7 +113,12 @@ impl ScriptType {
         {
             return None;
         }
-        Self::of(ctx.fact(expression))
+        // `x.item()` is a `number`, which becomes an integer or a float where one is required.
+        let is_number = expression
+            .as_call_expr()
+            .and_then(|call| call.func.as_attribute_expr())
+            .is_some_and(|method| method.attr.as_str() == "item");
+        if is_number { None } else { Self::of(ctx.fact(expression)) }
     }
 
     /// Returns the type that a definition gives a name. It is unknown if the annotation is more general than the value:

@@ -80,6 +80,9 @@ fn check(ctx: &FunctionContext) {
             report(ctx, range, what);
         }
     }
+    for range in lists_without_type(ctx).into_iter().filter(|range| compiled.contains(*range)) {
+        report(ctx, range, "`.tolist()` without an annotation of its result");
+    }
     for expression in ctx.expressions() {
         let of_call = || of_call(ctx, expression).filter(|_| compiled.contains(expression.range()));
         if let Some(what) = of_expression(expression).or_else(of_call) {
@@ -126,6 +129,15 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
             ast::Operator::MatMult => Some((statement.range(), "`@=`")),
             _ => None,
         },
+        // `for layer in self.layers[1:]`
+        Stmt::For(node) => {
+            let slice = node.iter.as_subscript_expr().filter(|item| item.slice.is_slice_expr())?;
+            let is_list = is_module_list(ctx, &slice.value);
+            is_list.then(|| (node.iter.range(), "a loop over a slice of an `nn.ModuleList`"))
+        }
+        // `count: float = x.item()`
+        Stmt::AnnAssign(node) => is_method_of_tensor(ctx, node.value.as_deref()?, "item")
+            .then(|| (statement.range(), "an annotation of the result of `.item()`, which is a `number`")),
         // `with contextlib.nullcontext():`
         Stmt::With(node) => {
             let of_library = |item: &&ast::WithItem| {
@@ -199,6 +211,18 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some("iter") => Some("`iter`"),
             Some("super") => Some("`super()`"),
             Some("id") => Some("`id()`"),
+            Some("callable") => Some("`callable`"),
+            Some("input") => Some("`input`"),
+            Some("repr") => Some("`repr`"),
+            Some("set" | "frozenset") if !call.arguments.is_empty() => Some("a set"),
+            Some("reversed") => Some("`reversed`"),
+            Some("max" | "min") if call.arguments.find_keyword("default").is_some() => {
+                Some("`default` of `max` and `min`")
+            }
+            Some("tuple") if call.arguments.args.first().is_some_and(|value| is_size(ctx, value)) => {
+                Some("`tuple` of a list")
+            }
+            Some("round") if call.arguments.len() > 1 => Some("the number of digits of `round`"),
             Some("print") if !call.arguments.keywords.is_empty() => Some("keyword arguments of `print`"),
             Some("sum") if call.arguments.args.first().is_some_and(|values| holds_tensors(ctx, values)) => {
                 Some("`sum` of a list of Tensors")
@@ -212,6 +236,9 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
                 let library = ctx.resolve(&call.func).filter(|_| !ctx.stage.uncertain);
                 if let Some(what) = library.and_then(|name| of_library(&name)) {
                     return Some(what).filter(|_| !is_under_script_test(ctx, expression.range()));
+                }
+                if is_recursive(ctx, &call.func) {
+                    return Some("a recursive call");
                 }
                 let method = call.func.as_attribute_expr()?;
                 let what = match method.attr.as_str() {
@@ -228,6 +255,37 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
     .filter(|_| !is_under_script_test(ctx, expression.range()))
 }
 
+/// Returns whether an expression calls a method of a Tensor.
+fn is_method_of_tensor(ctx: &FunctionContext, value: &Expr, name: &str) -> bool {
+    let method = value.as_call_expr().and_then(|call| call.func.as_attribute_expr());
+    method.is_some_and(|method| method.attr.as_str() == name && is_tensor(ctx, &method.value))
+}
+
+/// Returns the calls of `tolist` whose results have no declared type. `xs: List[int] = x.tolist()` has one, and so has
+/// `return x.tolist()` in a function with an annotated result.
+fn lists_without_type(ctx: &FunctionContext) -> Vec<TextRange> {
+    let declared: Vec<TextRange> = ctx
+        .statements()
+        .into_iter()
+        .filter_map(|statement| match statement {
+            Stmt::AnnAssign(node) => node.value.as_ref().map(|value| value.range()),
+            Stmt::Return(node) if ctx.def().returns.is_some() => {
+                node.value.as_ref().map(|value| value.range())
+            }
+            _ => None,
+        })
+        .collect();
+    let lists = ctx.expressions().into_iter().filter(|it| is_method_of_tensor(ctx, it, "tolist"));
+    let ranges = lists.map(Ranged::range).filter(|range| !declared.contains(range));
+    ranges.filter(|range| !is_under_script_test(ctx, *range)).collect()
+}
+
+/// Returns whether a call is of the method that contains it: `self.walk(child)` in `walk`.
+fn is_recursive(ctx: &FunctionContext, callee: &Expr) -> bool {
+    let own = &ctx.def().name.id;
+    callee.as_attribute_expr().is_some_and(|method| method.attr.id == *own && ctx.is_receiver(&method.value))
+}
+
 /// Returns whether the arguments of `norm` give a dimension, but no order.
 fn lacks_order(arguments: &ast::Arguments) -> bool {
     arguments.args.is_empty()
@@ -237,6 +295,9 @@ fn lacks_order(arguments: &ast::Arguments) -> bool {
 
 /// Describes a call of a function that is written in C or uses Python that the compiler rejects: `np.exp(2.0)`.
 fn of_library(name: &str) -> Option<&'static str> {
+    if name == "torch.cuda.is_available" {
+        return Some("`torch.cuda.is_available()`");
+    }
     Some(match name.split_once('.')?.0 {
         "numpy" => "functions of NumPy",
         "scipy" => "functions of SciPy",
@@ -275,17 +336,20 @@ fn is_container(ctx: &FunctionContext, value: &Expr, wanted: &str) -> bool {
 
 /// Returns whether a call spreads a size, which is a list of unknown length: `x.view(*x.shape[:-1], 3)`.
 fn spreads_size(ctx: &FunctionContext, arguments: &[Expr]) -> bool {
-    arguments.iter().filter_map(Expr::as_starred_expr).any(|starred| {
-        let value = match &*starred.value {
-            Expr::Subscript(item) if item.slice.is_slice_expr() => &*item.value,
-            value => value,
-        };
-        let size = match value {
-            Expr::Call(call) if call.arguments.is_empty() => call.func.as_attribute_expr(),
-            value => value.as_attribute_expr(),
-        };
-        size.is_some_and(|size| matches!(size.attr.as_str(), "shape" | "size") && is_tensor(ctx, &size.value))
-    })
+    arguments.iter().filter_map(Expr::as_starred_expr).any(|starred| is_size(ctx, &starred.value))
+}
+
+/// Returns whether a value is a size, or a part of it: `x.shape`, `x.size()[1:]`.
+fn is_size(ctx: &FunctionContext, value: &Expr) -> bool {
+    let value = match value {
+        Expr::Subscript(item) if item.slice.is_slice_expr() => &*item.value,
+        value => value,
+    };
+    let size = match value {
+        Expr::Call(call) if call.arguments.is_empty() => call.func.as_attribute_expr(),
+        value => value.as_attribute_expr(),
+    };
+    size.is_some_and(|size| matches!(size.attr.as_str(), "shape" | "size") && is_tensor(ctx, &size.value))
 }
 
 /// Returns whether the elements of a list, tuple, comprehension or generator are Tensors.
@@ -328,17 +392,23 @@ fn is_module_container(ctx: &FunctionContext, iter: &Expr) -> bool {
                     && call.arguments.args.iter().any(|value| is_module_container(ctx, value))
             }
         },
-        _ => {
-            let fact = ctx.fact(iter);
-            !fact.unknown
-                && matches!(
-                    fact.alternatives.as_slice(),
-                    [Alternative::Instance { module: Some(module), class }]
-                        if module.starts_with("torch.nn")
-                            && matches!(class.as_str(), "ModuleList" | "ModuleDict" | "Sequential")
-                )
-        }
+        _ => is_module_of(ctx, iter, &["ModuleList", "ModuleDict", "Sequential"]),
     }
+}
+
+fn is_module_list(ctx: &FunctionContext, value: &Expr) -> bool {
+    is_module_of(ctx, value, &["ModuleList"])
+}
+
+/// Returns whether a value is certainly an instance of one of these classes of `torch.nn`.
+fn is_module_of(ctx: &FunctionContext, value: &Expr, classes: &[&str]) -> bool {
+    let fact = ctx.fact(value);
+    !fact.unknown
+        && matches!(
+            fact.alternatives.as_slice(),
+            [Alternative::Instance { module: Some(module), class }]
+                if module.starts_with("torch.nn") && classes.contains(&class.as_str())
+        )
 }
 
 /// Adds the jumps that leave or continue the loop around `body`.
