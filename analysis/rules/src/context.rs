@@ -11,7 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::evaluation::{self, Traced};
+use super::evaluation::{self, Reach, Traced};
 use super::program::Program;
 use super::sources::Sources;
 use super::{Rule, classes};
@@ -162,7 +162,12 @@ impl<'a> FunctionContext<'a> {
 
     /// Returns whether an expression is a traced array, and staged code certainly reaches it.
     pub(crate) fn is_certainly_traced(&self, expression: &Expr) -> bool {
-        self.traced.get(&expression.range()).is_some_and(|is_reached| *is_reached)
+        self.traced.get(&expression.range()).is_some_and(|reach| *reach > Reach::Possible)
+    }
+
+    /// Returns whether an expression is a traced array, and staged code reaches it whatever its inputs are.
+    pub(crate) fn is_unconditionally_traced(&self, expression: &Expr) -> bool {
+        self.traced.get(&expression.range()) == Some(&Reach::Certain)
     }
 
     /// Returns whether an expression is a traced array, although its type does not say so.

@@ -108,13 +108,22 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
 /// Returns whether the value that decides about a finding is a traced array in the evaluation of the program, from a root
 /// to the finding.
 pub(super) fn is_established(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    is_traced(ctx, diagnostic, &|value| ctx.is_certainly_traced(value))
+}
+
+/// Returns whether the evaluation of the program reaches the finding, and all conditions on the way are known.
+pub(super) fn is_reached(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
+    is_traced(ctx, diagnostic, &|value| ctx.is_unconditionally_traced(value))
+}
+
+fn is_traced(ctx: &FunctionContext, diagnostic: &Diagnostic, is_traced: &dyn Fn(&Expr) -> bool) -> bool {
     match decisive(ctx, diagnostic) {
-        Some(value) => ctx.is_certainly_traced(value),
+        Some(value) => is_traced(value),
         // The why-chain starts at a parameter.
         None if NEEDING_VALUES.contains(&diagnostic.code) => {
             let range = diagnostic.span.range;
             let mut parts = ctx.expressions().into_iter().filter(|part| range.contains_range(part.range()));
-            parts.any(|part| ctx.is_certainly_traced(part))
+            parts.any(is_traced)
         }
         None => false,
     }

@@ -36,9 +36,9 @@ pub fn function_diagnostics<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> 
                 || parameter_use::depends_on_unconfirmed_tensor(&context, diagnostic)
                 || evidence::rests_on_assumptions(&context, diagnostic)
         };
-        if !path_certainty::is_definitely_reached(&context, diagnostic.span.range)
-            || !evidence::is_established(&context, diagnostic) && rests_on_assumptions()
-        {
+        let is_reached = evidence::is_reached(&context, diagnostic)
+            || path_certainty::is_definitely_reached(&context, diagnostic.span.range);
+        if !is_reached || !evidence::is_established(&context, diagnostic) && rests_on_assumptions() {
             diagnostic.severity = Severity::Info;
         } else {
             let highest = test_certainty::highest_severity(&context, diagnostic)

@@ -371,7 +371,7 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
         let gradient = match arguments.positional.first() {
-            Some(value @ (Value::Tensor(..) | Value::Tree)) => value.clone(),
+            Some(value) if !self.traced.is_empty() => self.traced_value(value, Mode::Jit),
             _ => Value::Unknown,
         };
         let value = self.call(&transformed.function, arguments, range)?;

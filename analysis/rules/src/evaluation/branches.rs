@@ -39,7 +39,10 @@ impl<'a> Evaluation<'_, 'a> {
         let mut states: Vec<State> = Vec::new();
         let mut jumps = false;
         for body in branches {
-            let flow = self.attempt(body, frame)?;
+            self.conditions += 1;
+            let flow = self.attempt(body, frame);
+            self.conditions -= 1;
+            let flow = flow?;
             let after = frame.scope.bound.borrow().clone();
             // Another branch does not see the changes of this one.
             self.skip(std::slice::from_ref(statement), frame);
@@ -76,12 +79,12 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Evaluates statements. An exception in them ends only these.
     fn attempt(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
-        let (depth, nested, traced, yielded, returns) =
-            (self.depth, self.nested, self.traced.len(), self.yielded.len(), self.returns.len());
+        let (depth, nested, conditions) = (self.depth, self.nested, self.conditions);
+        let (traced, yielded, returns) = (self.traced.len(), self.yielded.len(), self.returns.len());
         match self.block(body, frame) {
             Err(Stop) if self.steps > MOST_STEPS => Err(Stop),
             Err(Stop) => {
-                (self.depth, self.nested) = (depth, nested);
+                (self.depth, self.nested, self.conditions) = (depth, nested, conditions);
                 self.traced.truncate(traced);
                 self.yielded.truncate(yielded);
                 self.returns.truncate(returns);

@@ -292,7 +292,14 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 Value::list(results)
             }
-            ("functools.partialmethod", _) => Value::Unknown,
+            ("functools.reduce", [function, values]) if self.elements(values)?.is_none() => {
+                match values.element() {
+                    Some(element) => {
+                        self.call(function, Arguments::of(vec![element.clone(), element]), range)?
+                    }
+                    None => Value::Unknown,
+                }
+            }
             _ => return self.of_python(name, arguments, range),
         })
     }

@@ -61,7 +61,7 @@ use exports::Declared;
 use hooks::Hook;
 use modules::Module;
 pub(crate) use modules::programs;
-pub(crate) use observed::{Traced, traced_in};
+pub(crate) use observed::{Reach, Traced, traced_in};
 
 use traced::{Calls, Reads};
 pub(crate) use traced::{Found, Kind, Mode};
@@ -120,10 +120,12 @@ pub(super) struct Evaluation<'c, 'a> {
     jumped: bool,
     /// The nested functions that code has defined.
     defined: Vec<Rc<Function<'a>>>,
-    /// The expressions that are traced arrays, and whether staged code certainly reaches them.
-    observed: FxHashMap<(Document, TextRange), bool>,
+    /// The expressions that are traced arrays.
+    observed: FxHashMap<(Document, TextRange), Reach>,
     /// Whether staged code certainly reaches the function that is being evaluated.
     is_reached: bool,
+    /// The number of unknown conditions on the way to the code that is being evaluated.
+    conditions: usize,
     /// The expressions of each file that are Tensors by their types.
     types: FxHashMap<Document, Rc<FxHashSet<TextRange>>>,
 }
@@ -187,6 +189,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             defined: Vec::new(),
             observed: FxHashMap::default(),
             is_reached: true,
+            conditions: 0,
             types: FxHashMap::default(),
         }
     }

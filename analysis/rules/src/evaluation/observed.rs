@@ -31,9 +31,20 @@ use super::{Evaluated, Evaluation, Frame, Framework};
 use crate::FileContext;
 use crate::sources::{Contexts, Sources};
 
-/// The expressions of a function that are traced arrays, relative to the function, and whether staged code certainly
-/// reaches them.
-pub(crate) type Traced = FxHashMap<TextRange, bool>;
+/// How staged code reaches an expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Through a function that may not be called.
+    #[default]
+    Possible,
+    /// From a root, if conditions hold that are not known.
+    Conditional,
+    /// From a root.
+    Certain,
+}
+
+/// The expressions of a function that are traced arrays, relative to the function.
+pub(crate) type Traced = FxHashMap<TextRange, Reach>;
 
 /// Returns the expressions of a function that are traced arrays.
 #[salsa::tracked(returns(ref))]
@@ -49,8 +60,9 @@ pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Trac
     let mut found = Traced::default();
     for program in programs.filter(|program| stages_arrays(db, *program)) {
         let expressions = observed(db, program).get(&document).into_iter().flatten();
-        for (range, is_reached) in expressions.filter(|(range, _)| entry.range.contains_range(*range)) {
-            *found.entry(*range - entry.range.start()).or_default() |= is_reached;
+        for (range, reach) in expressions.filter(|(range, _)| entry.range.contains_range(*range)) {
+            let known = found.entry(*range - entry.range.start()).or_default();
+            *known = (*known).max(*reach);
         }
     }
     found
@@ -64,7 +76,7 @@ fn stages_arrays(db: &dyn Db, document: Document) -> bool {
 
 /// Returns the expressions that are traced arrays, in each file of a program.
 #[salsa::tracked(returns(ref))]
-fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRange, bool)>> {
+fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRange, Reach)>> {
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return FxHashMap::default() };
         let (imports, sources) = (queries::imports(db, document), Sources::default());
@@ -75,9 +87,9 @@ fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRan
         let _: Evaluated<()> = evaluation.load_imports();
         let _: Evaluated<Flow> = evaluation.block(ctx.parsed.suite(), &frame);
         evaluation.entries(&ctx, &frame);
-        let mut found: FxHashMap<Document, Vec<(TextRange, bool)>> = FxHashMap::default();
-        for ((document, range), is_reached) in evaluation.observed {
-            found.entry(document).or_default().push((range, is_reached));
+        let mut found: FxHashMap<Document, Vec<(TextRange, Reach)>> = FxHashMap::default();
+        for ((document, range), reach) in evaluation.observed {
+            found.entry(document).or_default().push((range, reach));
         }
         found.values_mut().for_each(|all| all.sort_by_key(|(range, _)| (range.start(), range.end())));
         found
@@ -132,6 +144,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             (self.ctx, self.module) = (ctx, module.clone());
             self.depth = 0;
             self.nested = 0;
+            self.conditions = 0;
             self.traced.clear();
             self.yielded.clear();
             self.returns.clear();
@@ -199,7 +212,13 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             value => value,
         };
         if matches!(value, Value::Tensor(..)) {
-            *self.observed.entry((self.ctx.document, expression.range())).or_default() |= self.is_reached;
+            let reach = match (self.is_reached, self.conditions) {
+                (false, _) => Reach::Possible,
+                (true, 0) => Reach::Certain,
+                (true, _) => Reach::Conditional,
+            };
+            let known = self.observed.entry((self.ctx.document, expression.range())).or_default();
+            *known = (*known).max(reach);
         }
         value
     }

@@ -11,6 +11,9 @@ use super::traced::{Compiled, Mode};
 use super::values::{Object, Value};
 use super::{Evaluated, Evaluation};
 
+/// Two values are compared up to this depth.
+const MOST_JOINED: usize = 4;
+
 /// The arguments of a jitted function that JAX does not trace.
 #[derive(Clone, Default)]
 pub(super) struct Constants {
@@ -322,11 +325,18 @@ impl<'a> Value<'a> {
 
     /// Returns what is known of a value that is one of two.
     pub(super) fn joined(&self, other: &Self) -> Self {
+        self.joined_within(other, MOST_JOINED)
+    }
+
+    /// Returns what is known of one of two values, which may contain others up to a depth.
+    fn joined_within(&self, other: &Self, depth: usize) -> Self {
+        let Some(inner) = depth.checked_sub(1) else { return Self::Unknown };
         let is_same = match (self, other) {
             (Self::Tensor(..), Self::Tensor(..)) => return Self::unshaped(),
             (Self::Tree | Self::Tensor(..), Self::Tree | Self::Tensor(..)) => return Self::Tree,
             (Self::Tuple(own), Self::Tuple(others)) if own.len() == others.len() => {
-                let joined = own.iter().zip(others.iter()).map(|(own, other)| own.joined(other));
+                let joined =
+                    own.iter().zip(others.iter()).map(|(own, other)| own.joined_within(other, inner));
                 return Self::tuple(joined.collect());
             }
             (Self::None, Self::None) | (Self::Array, Self::Array) => true,
@@ -334,11 +344,37 @@ impl<'a> Value<'a> {
             (Self::Int(own), Self::Int(other)) => own == other,
             (Self::Text(own), Self::Text(other)) => own == other,
             (Self::List(own), Self::List(other)) => Rc::ptr_eq(own, other),
-            (Self::Dict(own), Self::Dict(other)) => Rc::ptr_eq(own, other),
+            (Self::Dict(own), Self::Dict(other)) if !Rc::ptr_eq(own, other) => {
+                let (own, other) = (own.borrow(), other.borrow());
+                let (Some(own), Some(other)) = (&*own, &*other) else { return Self::Unknown };
+                if own.len() != other.len() {
+                    return Self::Unknown;
+                }
+                let joined = own.iter().map(|(key, value)| {
+                    let (_, other) = other.iter().find(|(known, _)| known == key)?;
+                    Some((key.clone(), value.joined_within(other, inner)))
+                });
+                let joined: Option<Vec<_>> = joined.collect();
+                return joined.map_or(Self::Unknown, |items| Self::Dict(Rc::new(Some(items).into())));
+            }
+            (Self::Dict(_), Self::Dict(_)) => true,
             (Self::Many(own), Self::Many(other)) | (Self::Table(own), Self::Table(other)) => {
                 Rc::ptr_eq(own, other)
             }
-            (Self::Object(own), Self::Object(other)) => Rc::ptr_eq(own, other),
+            (Self::Object(own), Self::Object(other)) if !Rc::ptr_eq(own, other) => {
+                let (attributes, others) = (own.attributes.borrow(), other.attributes.borrow());
+                let (Some(attributes), Some(others)) = (&*attributes, &*others) else { return Self::Unknown };
+                if !std::ptr::eq(own.class, other.class) {
+                    return Self::Unknown;
+                }
+                let joined = attributes.iter().map(|(name, value)| {
+                    let other = others.get(name).unwrap_or(&Self::Unknown);
+                    (name.to_owned(), value.joined_within(other, inner))
+                });
+                let attributes = RefCell::new(Some(joined.collect()));
+                return Self::Object(Rc::new(Object { class: own.class, attributes }));
+            }
+            (Self::Object(_), Self::Object(_)) => true,
             (Self::Function(own), Self::Function(other)) => Rc::ptr_eq(own, other),
             (Self::Lambda(own), Self::Lambda(other)) => Rc::ptr_eq(own, other),
             (Self::Partial(own), Self::Partial(other)) => Rc::ptr_eq(own, other),
