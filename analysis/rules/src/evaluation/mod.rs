@@ -61,7 +61,7 @@ use exports::Declared;
 use hooks::Hook;
 use modules::Module;
 pub(crate) use modules::programs;
-pub(crate) use observed::{Reach, Traced, traced_in};
+pub(crate) use observed::{Reach, Traced, changing_arguments, traced_in};
 
 use traced::{Calls, Reads};
 pub(crate) use traced::{Found, Kind, Mode};
@@ -126,6 +126,9 @@ pub(super) struct Evaluation<'c, 'a> {
     is_reached: bool,
     /// The number of unknown conditions on the way to the code that is being evaluated.
     conditions: usize,
+    /// The Python numbers that calls of traced functions pass: the file and range of the call, and the position of the
+    /// argument.
+    numbers: FxHashMap<(Document, TextRange, usize), FxHashSet<u64>>,
     /// The expressions of each file that are Tensors by their types.
     types: FxHashMap<Document, Rc<FxHashSet<TextRange>>>,
 }
@@ -190,6 +193,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             observed: FxHashMap::default(),
             is_reached: true,
             conditions: 0,
+            numbers: FxHashMap::default(),
             types: FxHashMap::default(),
         }
     }

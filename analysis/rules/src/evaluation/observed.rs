@@ -59,7 +59,7 @@ pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Trac
         .chain(others.filter(|other| *other != document && imported(db, *other).contains(&document)));
     let mut found = Traced::default();
     for program in programs.filter(|program| stages_arrays(db, *program)) {
-        let expressions = observed(db, program).get(&document).into_iter().flatten();
+        let expressions = observed(db, program).traced.get(&document).into_iter().flatten();
         for (range, reach) in expressions.filter(|(range, _)| entry.range.contains_range(*range)) {
             let known = found.entry(*range - entry.range.start()).or_default();
             *known = (*known).max(*reach);
@@ -74,11 +74,33 @@ fn stages_arrays(db: &dyn Db, document: Document) -> bool {
     ["jax", "tensorflow", "flax", "keras", "optax", "equinox"].iter().any(|package| imports.uses(package))
 }
 
-/// Returns the expressions that are traced arrays, in each file of a program.
+/// What the evaluation of a program finds.
+#[derive(Default, PartialEq, Eq)]
+struct Observed {
+    /// The expressions that are traced arrays, in each file of the program.
+    traced: FxHashMap<Document, Vec<(TextRange, Reach)>>,
+    /// The numbers that the calls of the program pass to a `tf.function`: the call, the position of the argument, and how
+    /// many different numbers it is.
+    numbers: Vec<(TextRange, usize, usize)>,
+}
+
+/// Returns the positions of the arguments for which a call of a `tf.function` passes at least `count` different Python
+/// numbers.
+pub(crate) fn changing_arguments(
+    db: &dyn Db,
+    document: Document,
+    call: TextRange,
+    count: usize,
+) -> Vec<usize> {
+    let numbers = observed(db, document).numbers.iter();
+    let of_call = numbers.filter(|(range, _, different)| *range == call && *different >= count);
+    of_call.map(|(_, position, _)| *position).collect()
+}
+
 #[salsa::tracked(returns(ref))]
-fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRange, Reach)>> {
+fn observed(db: &dyn Db, document: Document) -> Observed {
     with_text(db, document, |text| {
-        let Some(parsed) = tree_of(db, document, text) else { return FxHashMap::default() };
+        let Some(parsed) = tree_of(db, document, text) else { return Observed::default() };
         let (imports, sources) = (queries::imports(db, document), Sources::default());
         let ctx = FileContext::new(db, document, text, &parsed, imports, &sources);
         let contexts = Contexts::of(&ctx);
@@ -92,7 +114,11 @@ fn observed(db: &dyn Db, document: Document) -> FxHashMap<Document, Vec<(TextRan
             found.entry(document).or_default().push((range, reach));
         }
         found.values_mut().for_each(|all| all.sort_by_key(|(range, _)| (range.start(), range.end())));
-        found
+        let numbers = evaluation.numbers.into_iter().filter(|((file, ..), _)| *file == document);
+        let mut numbers: Vec<_> =
+            numbers.map(|((_, call, position), values)| (call, position, values.len())).collect();
+        numbers.sort_by_key(|(range, position, _)| (range.start(), range.end(), *position));
+        Observed { traced: found, numbers }
     })
 }
 

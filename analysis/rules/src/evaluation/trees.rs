@@ -77,6 +77,9 @@ impl<'a> Evaluation<'_, 'a> {
         mut arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if compiled.mode == Mode::Graph && self.traced.is_empty() {
+            self.record_numbers(&arguments, range);
+        }
         let parameters = match &compiled.function {
             Value::Function(function) => {
                 let all =
@@ -100,6 +103,19 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let value = self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
         Ok(if self.traced.is_empty() { self.untraced_value(&value) } else { value })
+    }
+
+    /// Records the Python numbers that the program passes to a traced function: it is traced again for each of them.
+    fn record_numbers(&mut self, arguments: &Arguments<'a>, range: TextRange) {
+        for (index, value) in arguments.values().enumerate() {
+            let number = match value {
+                #[expect(clippy::cast_precision_loss, reason = "large integers are unknown")]
+                Value::Int(value) => (*value as f64).to_bits(),
+                Value::Float(value) => value.to_bits(),
+                _ => continue,
+            };
+            self.numbers.entry((self.ctx.document, range, index)).or_default().insert(number);
+        }
     }
 
     /// Returns the result of an operation on arrays that were created before tracing.

@@ -195,6 +195,10 @@ impl Stores<'_, '_> {
                 ctx.flow.scope().globals.contains(name.root()) && self.is_left_in_module(&name)
             }
             Expr::Name(_) => ctx.flow.scope().is_declared_outer(name.root()),
+            // `STATISTICS["mean"] = mean`
+            Expr::Subscript(_) if name.is_simple() => {
+                ctx.is_module_variable(name.root()) && (!self.is_part || self.is_left_in_module(&name))
+            }
             Expr::Attribute(_) | Expr::Subscript(_) => {
                 let is_part = self.is_part || self.helps;
                 self.is_own(&name)
@@ -288,6 +292,8 @@ impl Stores<'_, '_> {
     fn is_left_in_module(&self, name: &QName) -> bool {
         let ctx = self.ctx;
         let index = file_index(ctx.db, ctx.document);
+        // Another `tf.function` has another graph.
+        let roots: Vec<_> = callers::from_root(ctx).iter().map(|call| call.function).collect();
         index.definitions.functions.iter().filter(|function| function.path != ctx.path).all(|function| {
             let function = FunctionId::new(ctx.db, ctx.document, function.path.clone());
             let Some(ast) = function_ast(ctx.db, function).as_ref() else { return false };
@@ -295,7 +301,11 @@ impl Stores<'_, '_> {
                 expression.as_name_expr().is_some_and(|own| own.id.as_str() == name.root())
             });
             let empties = || [".clear(", ".pop(", "del "].iter().any(|text| ast.text.contains(text));
-            !uses || queries::stage(ctx.db, function).is_none() && !empties()
+            let is_same_graph = || match queries::stage(ctx.db, function) {
+                Some(stage) => stage.root != Some(RootKind::Function) || roots.contains(&function),
+                None => false,
+            };
+            !uses || !is_same_graph() && !empties()
         })
     }
 

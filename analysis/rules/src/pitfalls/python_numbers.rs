@@ -19,7 +19,7 @@ use crate::program::ScopeId;
 use ag_syntax::expressions::natural;
 
 /// The number of traces at which TensorFlow starts to warn.
-const MANY_TRACES: usize = 5;
+pub(super) const MANY_TRACES: usize = 5;
 
 /// The maximum depth of expressions that are recognized as numbers.
 const MAX_DEPTH: usize = 16;

@@ -5,12 +5,12 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::number_attributes::NumberAttributes;
-use super::python_numbers::{Numbers, may_be_long};
+use super::python_numbers::{MANY_TRACES, Numbers, may_be_long};
 use super::staged_names::StagedNames;
-use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
 use crate::program::{Bound, ScopeId};
+use crate::{FileContext, evaluation};
 use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
@@ -159,7 +159,7 @@ impl<'a> Loops<'_, 'a> {
         let Some(numbers) = &self.numbers else { return };
         let Some(function) = self.staged.called(&call.func, self.class) else { return };
         let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
-        let mut arguments = call.arguments.args.iter().chain(keywords);
+        let arguments = call.arguments.args.iter().chain(keywords);
         if self.in_long_loop
             && let Some((object, class)) =
                 arguments.clone().find_map(|argument| Some((argument, self.created_object(argument)?)))
@@ -169,7 +169,12 @@ impl<'a> Loops<'_, 'a> {
             self.ctx.report(&RETRACED_LOOP, object.range(), message).help(help).emit();
             return;
         }
-        let Some(number) = arguments.find(|argument| numbers.changes(argument)) else { return };
+        let changing =
+            evaluation::changing_arguments(self.ctx.db, self.ctx.document, call.range(), MANY_TRACES);
+        let changes =
+            |position: usize, argument: &'a Expr| numbers.changes(argument) || changing.contains(&position);
+        let number = arguments.enumerate().find(|(position, argument)| changes(*position, argument));
+        let Some((_, number)) = number else { return };
         let text = self.ctx.text(number);
         let message = format!("`{function}` is retraced for each value of `{text}`, a Python number");
         let report = self.ctx.report(&RETRACED_LOOP, number.range(), message);
