@@ -7,23 +7,11 @@ use ruff_python_ast as ast;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::calls::Arguments;
+use super::packages::PACKAGES;
 use super::traced::{Compiled, Mode};
 use super::trees::Constants;
 use super::values::{Partial, Transformation, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
-
-/// The packages whose functions do not change their arguments, and whose classes may be bases.
-pub(super) const PACKAGES: [&str; 9] = [
-    "chex.",
-    "equinox.",
-    "flax.",
-    "haiku.",
-    "jax.",
-    "keras.",
-    "optax.",
-    "tensorflow.",
-    "tensorflow_probability.",
-];
 
 /// Decorators of libraries that return their function or class, or one that behaves like it.
 const TRANSPARENT: [&str; 27] = [

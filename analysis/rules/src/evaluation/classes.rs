@@ -204,7 +204,7 @@ impl<'a> Evaluation<'_, 'a> {
                     }
                     (Some(name), _)
                         if self.explores()
-                            && super::arrays::PACKAGES.iter().any(|it| name.starts_with(it)) =>
+                            && super::packages::PACKAGES.iter().any(|it| name.starts_with(it)) =>
                     {
                         found.is_open = true;
                     }

@@ -123,7 +123,7 @@ impl<'c, 'a> Effects<'c, 'a> {
     /// Returns whether a call is of a function of torch that does not change its arguments.
     fn is_pure(&self, call: &ast::ExprCall) -> bool {
         self.ctx.resolve(&call.func).is_some_and(|name| {
-            let is_array = super::arrays::PACKAGES.iter().any(|package| name.starts_with(package));
+            let is_array = super::packages::PACKAGES.iter().any(|package| name.starts_with(package));
             let is_pure =
                 is_array || name.starts_with("torch.") && !name.ends_with('_') && !name.contains(".init.");
             is_pure && call.arguments.find_keyword("out").is_none()

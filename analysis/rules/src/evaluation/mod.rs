@@ -35,6 +35,7 @@ mod modules;
 mod names;
 mod observed;
 mod operators;
+mod packages;
 mod sizes;
 mod statements;
 mod submodules;

@@ -148,7 +148,7 @@ impl<'a> Evaluation<'_, 'a> {
             if OTHER.iter().any(|other| name.starts_with(other)) {
                 return Ok(self.skip_further(statement, frame));
             }
-            handles |= !super::arrays::PACKAGES.iter().any(|package| name.starts_with(package));
+            handles |= !super::packages::PACKAGES.iter().any(|package| name.starts_with(package));
             self.value(&item.context_expr, frame)?;
             if let Some(target) = &item.optional_vars {
                 self.assign(target, Value::Unknown, frame)?;
