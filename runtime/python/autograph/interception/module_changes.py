@@ -12,6 +12,7 @@ import sys
 from contextlib import contextmanager
 
 import torch
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils.hooks import RemovableHandle
 
 from ..capture.staging import current
@@ -41,9 +42,20 @@ def _registered(handle, hooks_dict, *, extra_dict=None):
     _register(handle, hooks_dict, extra_dict=extra_dict)
 
 
+#: The hooks that lazy modules remove when their first call makes the parameters. The parameters stay after the trace.
+_OF_LAZY_MODULES = (LazyModuleMixin._infer_parameters, LazyModuleMixin._lazy_load_hook)
+
+
+def _is_of_lazy_module(handle):
+    hook = (handle.hooks_dict_ref() or {}).get(handle.id)
+    hook = getattr(hook, "hook", hook)  # torch wraps hooks of `load_state_dict`
+    return getattr(hook, "__func__", None) in _OF_LAZY_MODULES
+
+
 def _removed(handle):
     staging = current()
-    references = () if staging is None else (handle.hooks_dict_ref, *handle.extra_dict_ref)
+    is_noted = staging is not None and not _is_of_lazy_module(handle)
+    references = (handle.hooks_dict_ref, *handle.extra_dict_ref) if is_noted else ()
     for hooks in [reference() for reference in references]:
         if hooks is not None and handle.id in hooks and not _is_new(staging, hooks):
             _note(staging, hooks)
@@ -65,7 +77,8 @@ def _created(module, *args, **kwargs):
 
 def _attribute_set(module, name, value):
     staging = current()
-    if staging is not None and id(module) not in staging.new_modules:
+    # The first call of a lazy module sets its sizes, and they stay.
+    if staging is not None and id(module) not in staging.new_modules and not isinstance(module, LazyModuleMixin):
         staging.objects.watch_existing(module)
     _set_attribute(module, name, value)
 
