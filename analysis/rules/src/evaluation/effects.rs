@@ -1,6 +1,8 @@
 //! What code may change that is not evaluated: the branches of an unknown condition, a `while` loop, a `try` statement,
 //! a function with an unknown decorator, and the functions of the file that such code calls.
 
+use std::rc::Rc;
+
 use ag_index::index::last_name;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::source_order::{self, SourceOrderVisitor};
@@ -8,6 +10,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builtins::HARMLESS;
+use super::modules::Module;
 use super::statements::Flow;
 use super::submodules::TRAINING;
 use super::values::Value;
@@ -71,23 +74,59 @@ impl<'a> Evaluation<'_, 'a> {
         let mut next = 0;
         while let Some(name) = names.get(next).copied() {
             next += 1;
-            let modules = self.modules.iter().flat_map(|module| {
-                let functions = module.ctx.program().functions.iter();
-                functions.map(move |(def, _)| (module, *def))
-            });
-            for (module, def) in modules.filter(|(_, def)| def.name.as_str() == name) {
-                if seen.insert((module.ctx.document, def.range)) {
-                    let mut effects = Effects::of(module.ctx);
-                    effects.visit_body(&def.body);
-                    for name in effects.changed {
+            for (module, def) in self.functions_named(name) {
+                if seen.insert((module, def.range)) {
+                    let Some(module) = self.modules.get(module).cloned() else { continue };
+                    let effects = self.effects_of(&module, def);
+                    for name in &effects.changed {
                         module.scope.get(name).forget();
                     }
-                    self.forgotten.extend(effects.attributes);
-                    names.extend(effects.called);
+                    self.forgotten.extend(&effects.attributes);
+                    names.extend(&effects.called);
                 }
             }
         }
     }
+
+    /// Returns the functions and methods of the program with a name, each with the position of its module.
+    fn functions_named(&mut self, name: &str) -> Vec<(usize, &'a ast::StmtFunctionDef)> {
+        for (position, module) in self.modules.iter().enumerate().skip(self.functions.modules) {
+            for (def, _) in &module.ctx.program().functions {
+                self.functions.by_name.entry(def.name.as_str()).or_default().push((position, *def));
+            }
+        }
+        self.functions.modules = self.modules.len();
+        self.functions.by_name.get(name).cloned().unwrap_or_default()
+    }
+
+    fn effects_of(&mut self, module: &Module<'_, 'a>, def: &'a ast::StmtFunctionDef) -> Rc<Changes<'a>> {
+        let known = self.functions.changes.entry(def).or_insert_with(|| {
+            let mut effects = Effects::of(module.ctx);
+            effects.visit_body(&def.body);
+            Rc::new(Changes {
+                changed: effects.changed,
+                attributes: effects.attributes,
+                called: effects.called,
+            })
+        });
+        known.clone()
+    }
+}
+
+/// The functions of a program, as far as they are known.
+#[derive(Default)]
+pub(super) struct Functions<'a> {
+    by_name: FxHashMap<&'a str, Vec<(usize, &'a ast::StmtFunctionDef)>>,
+    /// The number of modules whose functions are in `by_name`.
+    modules: usize,
+    changes: FxHashMap<*const ast::StmtFunctionDef, Rc<Changes<'a>>>,
+}
+
+/// What a function may change: see [`Effects`].
+struct Changes<'a> {
+    changed: Vec<&'a str>,
+    attributes: Vec<&'a str>,
+    called: Vec<&'a str>,
 }
 
 /// What statements may change.

@@ -58,6 +58,7 @@ use crate::sources::{Contexts, Sources};
 use ag_db::{Db, Document, with_text};
 use ag_index::index::tree_of;
 use ag_staging::queries;
+use effects::Functions;
 use exports::Declared;
 use hooks::Hook;
 use modules::Module;
@@ -113,6 +114,7 @@ pub(super) struct Evaluation<'c, 'a> {
     /// The attributes that code assigns which is not evaluated.
     forgotten: FxHashSet<&'a str>,
     called: FxHashSet<(Document, TextRange)>,
+    functions: Functions<'a>,
     found: Vec<Found>,
     framework: Framework,
     /// The values that the functions have returned which are being evaluated, in branches of unknown conditions.
@@ -186,6 +188,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             reads: Reads::default(),
             forgotten: FxHashSet::default(),
             called: FxHashSet::default(),
+            functions: Functions::default(),
             found: Vec::new(),
             framework,
             returns: Vec::new(),
