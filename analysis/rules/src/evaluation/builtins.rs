@@ -55,7 +55,7 @@ impl<'a> Evaluation<'_, 'a> {
         let values = &arguments.positional;
         if name == "dict" && values.is_empty() && !arguments.open {
             let items = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
-            return Ok(Value::Dict(std::rc::Rc::new(Some(items.collect()).into())));
+            return Ok(Value::dict(items.collect()));
         }
         if arguments.open
             || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted" | "min" | "max")

@@ -318,7 +318,7 @@ impl<'a> Evaluation<'_, 'a> {
             };
             let others = keywords.iter().filter(|(name, _)| is_other(name));
             let items = others.map(|(name, value)| (Rc::from(*name), value.clone())).collect();
-            frame.scope.set(parameter.name.as_str(), Value::Dict(Rc::new(Some(items).into())));
+            frame.scope.set(parameter.name.as_str(), Value::dict(items));
         }
         match &parameters.vararg {
             Some(parameter) => frame.scope.set(parameter.name.as_str(), Value::tuple(rest)),

@@ -118,7 +118,7 @@ impl<'a> Evaluation<'_, 'a> {
         let Some(factory) = call.arguments.find_keyword("default_factory") else { return Ok(Value::Unknown) };
         match &factory.value {
             Expr::Name(name) if name.id == "list" => Ok(Value::list(Vec::new())),
-            Expr::Name(name) if name.id == "dict" => Ok(Value::Dict(Rc::new(Some(Vec::new()).into()))),
+            Expr::Name(name) if name.id == "dict" => Ok(Value::dict(Vec::new())),
             factory => {
                 let callee = self.value(factory, frame)?;
                 self.call(&callee, Arguments::default(), factory.range())

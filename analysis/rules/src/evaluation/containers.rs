@@ -117,7 +117,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (Value::Dict(items), "copy", []) => {
                 let copy = items.borrow().clone();
-                Some(copy.map_or(Value::Unknown, |items| Value::Dict(Rc::new(Some(items).into()))))
+                Some(copy.map_or(Value::Unknown, Value::dict))
             }
             (Value::Many(common), "append" | "add" | "appendleft", [value]) => {
                 add(common, value);
@@ -186,7 +186,7 @@ impl<'a> Evaluation<'_, 'a> {
             },
             ("collections.OrderedDict" | "collections.defaultdict", []) => {
                 let items = arguments.keywords.iter().map(|(name, value)| (Rc::from(*name), value.clone()));
-                Value::Dict(Rc::new(Some(items.collect()).into()))
+                Value::dict(items.collect())
             }
             ("collections.defaultdict", [Value::Library(factory)]) if **factory == *"builtins.list" => {
                 Value::table(Value::Many(Common::default()))
@@ -201,7 +201,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             ("collections.defaultdict", [_]) => Value::Table(Common::default()),
             ("builtins.list", []) => Value::list(Vec::new()),
-            ("builtins.dict", []) => Value::Dict(Rc::new(Some(Vec::new()).into())),
+            ("builtins.dict", []) => Value::dict(Vec::new()),
             ("builtins.list" | "builtins.tuple", [values]) => {
                 values.element().map_or(Value::Unknown, Value::many)
             }
@@ -311,7 +311,7 @@ impl<'a> Evaluation<'_, 'a> {
         let items: Option<Vec<(Rc<str>, Value)>> = attributes.as_ref().map(|attributes| {
             attributes.iter().map(|(name, value)| (Rc::from(name), value.clone())).collect()
         });
-        items.map_or(Value::Unknown, |items| Value::Dict(Rc::new(Some(items).into())))
+        items.map_or(Value::Unknown, Value::dict)
     }
 }
 

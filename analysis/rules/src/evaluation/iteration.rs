@@ -123,7 +123,7 @@ impl<'a> Evaluation<'_, 'a> {
         })?;
         others.extend(items.iter().map(|(_, value): &(_, Value<'a>)| value.clone()));
         Ok(match is_known {
-            true => Value::Dict(std::rc::Rc::new(Some(items).into())),
+            true => Value::dict(items),
             false if self.explores() => Value::common(&others).map_or(Value::Unknown, Value::table),
             false => Value::Unknown,
         })

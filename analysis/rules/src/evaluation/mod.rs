@@ -132,8 +132,8 @@ pub(super) struct Evaluation<'c, 'a> {
     /// The Python numbers that calls of traced functions pass: the file and range of the call, and the position of the
     /// argument.
     numbers: FxHashMap<(Document, TextRange, usize), FxHashSet<u64>>,
-    /// The expressions of each file that are Tensors by their types.
-    types: FxHashMap<Document, Rc<FxHashSet<TextRange>>>,
+    /// The expressions of each evaluated function that are Tensors by their types.
+    types: FxHashMap<(Document, TextRange), FxHashSet<TextRange>>,
 }
 
 /// What an evaluation looks for.

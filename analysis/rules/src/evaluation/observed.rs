@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use ag_db::{Db, Document, Project, with_text};
 use ag_index::assumptions::{Source, Stage};
+use ag_index::definitions::FunctionEntry;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::{Binding, Fact};
 use ag_index::index::{FunctionId, file_index, function_ast, tree_of};
@@ -59,8 +60,10 @@ pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Trac
         .chain(others.filter(|other| *other != document && imported(db, *other).contains(&document)));
     let mut found = Traced::default();
     for program in programs.filter(|program| stages_arrays(db, *program)) {
-        let expressions = observed(db, program).traced.get(&document).into_iter().flatten();
-        for (range, reach) in expressions.filter(|(range, _)| entry.range.contains_range(*range)) {
+        let Some(all) = observed(db, program).traced.get(&document) else { continue };
+        // They are sorted.
+        let start = all.partition_point(|(range, _)| range.start() < entry.range.start());
+        for (range, reach) in all[start..].iter().take_while(|(range, _)| range.end() <= entry.range.end()) {
             let known = found.entry(*range - entry.range.start()).or_default();
             *known = (*known).max(*reach);
         }
@@ -233,7 +236,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
     pub(super) fn observed(&mut self, expression: &'a Expr, value: Value<'a>) -> Value<'a> {
         let value = match value {
             Value::Unknown if self.has_established_type(expression) => {
-                if self.types().contains(&expression.range()) { Value::unshaped() } else { Value::Unknown }
+                if self.is_tensor_by_type(expression.range()) { Value::unshaped() } else { Value::Unknown }
             }
             value => value,
         };
@@ -263,33 +266,29 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             }
     }
 
-    /// Returns the expressions of the current file that are Tensors by their types.
-    fn types(&mut self) -> Rc<FxHashSet<TextRange>> {
+    /// Returns whether an expression of the current file is a Tensor by its type.
+    fn is_tensor_by_type(&mut self, range: TextRange) -> bool {
         let (db, document) = (self.ctx.db, self.ctx.document);
-        let known = self.types.entry(document).or_insert_with(|| Rc::new(typed(db, document)));
-        known.clone()
+        // Inner functions come after the functions around them.
+        let functions = file_index(db, document).definitions.functions.iter();
+        let Some(entry) = functions.rev().find(|entry| entry.range.contains_range(range)) else {
+            return false;
+        };
+        let known = self.types.entry((document, entry.range));
+        known.or_insert_with(|| typed(db, document, entry)).contains(&range)
     }
 }
 
-/// Returns the expressions of a file that are Tensors by their types.
-fn typed(db: &dyn Db, document: Document) -> FxHashSet<TextRange> {
-    let mut found = FxHashSet::default();
-    for entry in &file_index(db, document).definitions.functions {
-        let function = FunctionId::new(db, document, entry.path.clone());
-        if queries::stage(db, function).is_none() {
-            continue;
-        }
-        let (Some(tree), facts) = (function_ast(db, function), queries::facts(db, function)) else {
-            continue;
-        };
-        for expression in expressions::of_function(tree.def()) {
-            let fact = expressions::id(expression).and_then(|id| facts.get(id));
-            if fact.is_some_and(Fact::is_tensor) {
-                found.insert(expression.range() + entry.range.start());
-            }
-        }
-    }
-    found
+/// Returns the expressions of a function that are Tensors by their types.
+fn typed(db: &dyn Db, document: Document, entry: &FunctionEntry) -> FxHashSet<TextRange> {
+    let function = FunctionId::new(db, document, entry.path.clone());
+    let Some(tree) = function_ast(db, function) else { return FxHashSet::default() };
+    let facts = queries::facts(db, function);
+    let is_tensor = |expression: &&Expr| {
+        expressions::id(expression).and_then(|id| facts.get(id)).is_some_and(Fact::is_tensor)
+    };
+    let tensors = expressions::of_function(tree.def()).into_iter().filter(is_tensor);
+    tensors.map(|expression| expression.range() + entry.range.start()).collect()
 }
 
 /// Returns the argument with which a staged function is evaluated on its own.

@@ -170,7 +170,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let mut items = items.borrow().clone().unwrap_or_default();
                 let keywords = arguments.keywords.iter().map(|(name, value)| ((*name).into(), value.clone()));
                 items.extend(keywords);
-                Some(Value::Dict(std::rc::Rc::new(Some(items).into())))
+                Some(Value::dict(items))
             }
             ("dict", [pairs]) => {
                 let Some(pairs) = self.elements(pairs)? else { return Ok(None) };
@@ -181,7 +181,7 @@ impl<'a> Evaluation<'_, 'a> {
                         _ => return Ok(None),
                     }
                 }
-                Some(Value::Dict(std::rc::Rc::new(Some(items).into())))
+                Some(Value::dict(items))
             }
             ("enumerate", [values, rest @ ..]) => {
                 let start = rest.first().or_else(|| arguments.get(usize::MAX, "start"));

@@ -170,7 +170,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let items = items.borrow();
                 let item = |(key, value): &(Rc<str>, Value<'a>)| (key.clone(), self.mapped(value, leaf));
                 let items = items.as_ref().map(|items| items.iter().map(item).collect());
-                items.map_or(Value::Unknown, |items| Value::Dict(Rc::new(Some(items).into())))
+                items.map_or(Value::Unknown, Value::dict)
             }
             Value::Many(element) => Value::Many(common(element)),
             Value::Table(element) => Value::Table(common(element)),
@@ -226,7 +226,7 @@ impl<'a> Evaluation<'_, 'a> {
                     let result = self.map_trees(function, &children, range)?;
                     results.push((key, result));
                 }
-                Ok(Value::Dict(Rc::new(Some(results).into())))
+                Ok(Value::dict(results))
             }
             Value::Object(object) => {
                 let Some(fields) = self.fields(object) else { return Ok(Value::Unknown) };
@@ -371,7 +371,7 @@ impl<'a> Value<'a> {
                     Some((key.clone(), value.joined_within(other, inner)))
                 });
                 let joined: Option<Vec<_>> = joined.collect();
-                return joined.map_or(Self::Unknown, |items| Self::Dict(Rc::new(Some(items).into())));
+                return joined.map_or(Self::Unknown, Self::dict);
             }
             (Self::Dict(_), Self::Dict(_)) => true,
             (Self::Many(own), Self::Many(other)) | (Self::Table(own), Self::Table(other)) => {

@@ -298,6 +298,10 @@ impl<'a> Value<'a> {
         Self::Table(Rc::new(RefCell::new(Some(value))))
     }
 
+    pub(super) fn dict(items: Vec<(Rc<str>, Value<'a>)>) -> Self {
+        Self::Dict(Rc::new(RefCell::new(Some(items))))
+    }
+
     pub(super) fn tuple(elements: Vec<Value<'a>>) -> Self {
         Self::Tuple(elements.into())
     }
