@@ -39,6 +39,10 @@ pub(super) const HARMLESS: [&str; 27] = [
     "zip",
 ];
 
+/// The classes of which a traced array is an instance.
+const ARRAY_CLASSES: [&str; 5] =
+    ["jax.Array", "jax.core.Tracer", "jax.numpy.ndarray", "tensorflow.Tensor", "jax.typing.ArrayLike"];
+
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a builtin function.
     pub(super) fn builtin(
@@ -58,7 +62,8 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(Value::dict(items.collect()));
         }
         if arguments.open
-            || !arguments.keywords.is_empty() && !matches!(name, "print" | "sorted" | "min" | "max")
+            || !arguments.keywords.is_empty()
+                && !matches!(name, "enumerate" | "print" | "sorted" | "min" | "max")
         {
             arguments.forget();
             return Ok(Value::Unknown);
@@ -107,11 +112,11 @@ impl<'a> Evaluation<'_, 'a> {
                 self.set_attribute(object, name, value.clone(), call.range());
                 Value::None
             }
-            ("enumerate", [value] | [value, Value::Int(_)], _) => {
-                let first = values.get(1).and_then(Value::as_int).unwrap_or(0);
-                let numbered = self.elements(value)?.map(|elements| {
+            ("enumerate", [value, ..], _) => {
+                let start = arguments.get(1, "start").map_or(Some(0), Value::as_int);
+                let numbered = self.elements(value)?.zip(start).map(|(elements, start)| {
                     let pair = |(index, value)| Value::tuple(vec![Value::Int(index), value]);
-                    (first..).zip(elements).map(pair).collect()
+                    (start..).zip(elements).map(pair).collect()
                 });
                 numbered.map_or(Value::Unknown, Value::list)
             }
@@ -316,6 +321,11 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Returns whether a value is an instance of a class, or of a class of a tuple.
     fn is_instance(&self, value: &Value<'a>, class: &Value<'a>) -> Option<bool> {
+        if let Value::Library(name) = class
+            && self.explores()
+        {
+            return value.is_instance_of(name);
+        }
         match (value, class) {
             (_, Value::Tuple(classes)) => {
                 let mut is_any = Some(false);
@@ -374,5 +384,26 @@ fn numbers<'a>(start: i64, end: i64, step: i64) -> Value<'a> {
             Value::list((0..count as i64).map(|index| Value::Int(start + index * step)).collect())
         }
         _ => Value::Unknown,
+    }
+}
+
+impl Value<'_> {
+    /// Returns whether a value is an instance of a class of a library, or of a builtin class.
+    fn is_instance_of(&self, class: &str) -> Option<bool> {
+        let own = match self {
+            Self::Tensor(..) if ARRAY_CLASSES.contains(&class) => return Some(true),
+            Self::Tensor(..) if class == "numpy.ndarray" || class.starts_with("numbers.") => {
+                return Some(false);
+            }
+            Self::Tensor(..) | Self::None => "",
+            Self::Dict(_) | Self::Table(_) => "dict",
+            Self::List(_) => "list",
+            Self::Tuple(_) => "tuple",
+            Self::Text(_) => "str",
+            Self::Int(_) => "int",
+            Self::Float(_) => "float",
+            _ => return None,
+        };
+        class.strip_prefix("builtins.").map(|class| class == own)
     }
 }

@@ -9,33 +9,10 @@ use super::calls::Arguments;
 use super::sizes::index_of;
 use super::values::{Attributes, Common, Object, Partial, Value};
 use super::{Evaluated, Evaluation};
+use crate::jax::numpy::returns_tracer;
 
 /// The constructor of a class that `collections.namedtuple` makes.
 const RECORD: &str = "collections.namedtuple()";
-
-/// The functions of NumPy that call a method of their argument, so that the result for a tracer is a tracer.
-const DISPATCHED: [&str; 20] = [
-    "argmax",
-    "argmin",
-    "argsort",
-    "clip",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "ravel",
-    "repeat",
-    "reshape",
-    "round",
-    "squeeze",
-    "std",
-    "sum",
-    "transpose",
-    "var",
-];
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a method of a container; `None` if it is not known.
@@ -205,9 +182,7 @@ impl<'a> Evaluation<'_, 'a> {
             ("builtins.list" | "builtins.tuple", [values]) => {
                 values.element().map_or(Value::Unknown, Value::many)
             }
-            (_, [Value::Tensor(..), ..])
-                if name.strip_prefix("numpy.").is_some_and(|it| DISPATCHED.contains(&it)) =>
-            {
+            (_, [Value::Tensor(..), ..]) if name.strip_prefix("numpy.").is_some_and(returns_tracer) => {
                 Value::unshaped()
             }
             ("types.SimpleNamespace" | "argparse.Namespace", []) => {

@@ -201,7 +201,19 @@ impl<'a> Evaluation<'_, 'a> {
         }
         if let Expr::Name(name) = expression
             && self.explores()
-            && matches!(name.id.as_str(), "bool" | "dict" | "float" | "int" | "list" | "set" | "tuple")
+            && matches!(
+                name.id.as_str(),
+                "bool"
+                    | "complex"
+                    | "dict"
+                    | "float"
+                    | "frozenset"
+                    | "int"
+                    | "list"
+                    | "set"
+                    | "str"
+                    | "tuple"
+            )
         {
             return Value::Library(format!("builtins.{}", name.id).into());
         }

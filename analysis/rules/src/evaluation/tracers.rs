@@ -64,26 +64,6 @@ const ARRAY_METHODS: [&str; 26] = [
     "var",
 ];
 
-/// The classes of which a traced array is no instance.
-const OTHER_CLASSES: [&str; 12] = [
-    "bool",
-    "bytes",
-    "complex",
-    "dict",
-    "float",
-    "frozenset",
-    "int",
-    "list",
-    "set",
-    "str",
-    "tuple",
-    "ndarray",
-];
-
-/// The classes of which a traced array is an instance.
-const ARRAY_CLASSES: [&str; 5] =
-    ["jax.Array", "jax.core.Tracer", "jax.numpy.ndarray", "tensorflow.Tensor", "jax.typing.ArrayLike"];
-
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a method of an array; `None` for other objects.
     pub(super) fn array_method(&self, object: &Value<'a>, name: &str) -> Option<Value<'a>> {
@@ -112,12 +92,6 @@ impl<'a> Evaluation<'_, 'a> {
             self.compared(values, argument)?;
         }
         Ok(match (name, arguments.positional.as_slice()) {
-            ("isinstance", [value, _]) => call
-                .arguments
-                .args
-                .get(1)
-                .and_then(|classes| self.is_instance_of(value, classes))
-                .map(Value::Bool),
             ("abs" | "round" | "pow", [Value::Tensor(..), ..]) => Some(Value::unshaped()),
             ("int" | "float" | "bool" | "complex" | "len" | "str" | "repr", [Value::Tensor(..)]) => {
                 Some(Value::Unknown)
@@ -183,21 +157,8 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 Some(Value::dict(items))
             }
-            ("enumerate", [values, rest @ ..]) => {
-                let start = rest.first().or_else(|| arguments.get(usize::MAX, "start"));
-                match (self.elements(values)?, start.map_or(Some(0), Value::as_int)) {
-                    (Some(elements), Some(start)) => {
-                        let pair = |(index, value)| Value::tuple(vec![Value::Int(index), value]);
-                        Some(Value::list((start..).zip(elements).map(pair).collect()))
-                    }
-                    (Some(elements), None) => {
-                        let pair = |value| Value::tuple(vec![Value::Unknown, value]);
-                        Some(Value::list(elements.into_iter().map(pair).collect()))
-                    }
-                    (None, _) => {
-                        values.element().map(|it| Value::many(Value::tuple(vec![Value::Unknown, it])))
-                    }
-                }
+            ("enumerate", [values, ..]) if self.elements(values)?.is_none() => {
+                values.element().map(|it| Value::many(Value::tuple(vec![Value::Unknown, it])))
             }
             ("zip", columns) => {
                 let mut row = Vec::new();
@@ -217,8 +178,8 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 None => None,
             },
-            ("getattr", [object, Value::Text(name), default @ ..]) => match self.attribute(object, name)? {
-                Value::Unknown => default.first().map(|_| Value::Unknown),
+            ("getattr", [object, Value::Text(name), _]) => match self.attribute(object, name)? {
+                Value::Unknown => Some(Value::Unknown),
                 value => Some(value),
             },
             ("setattr", [Value::Object(object), Value::Text(name), value]) => {
@@ -244,46 +205,6 @@ impl<'a> Evaluation<'_, 'a> {
             self.observed(argument, element);
         }
         Ok(())
-    }
-
-    /// Returns whether a value is an instance of a class, or of one of several.
-    fn is_instance_of(&self, value: &Value<'a>, classes: &'a Expr) -> Option<bool> {
-        let classes = match classes {
-            Expr::Tuple(tuple) => tuple.elts.iter().collect(),
-            class => vec![class],
-        };
-        let mut names = Vec::new();
-        for class in classes {
-            let resolved = self.ctx.resolve(class).map(|name| name.to_string());
-            names.push(resolved.or_else(|| Some(class.as_name_expr()?.id.to_string()))?);
-        }
-        let is = |own: &[&str]| names.iter().any(|name| own.contains(&name.as_str()));
-        match value {
-            Value::Tensor(..) if is(&ARRAY_CLASSES) => Some(true),
-            Value::Tensor(..) => {
-                let is_other = |name: &String| {
-                    OTHER_CLASSES.contains(&name.as_str())
-                        || name == "numpy.ndarray"
-                        || name.starts_with("numbers.")
-                };
-                names.iter().all(is_other).then_some(false)
-            }
-            Value::Dict(_) | Value::Table(_) if is(&["dict"]) => Some(true),
-            Value::List(_) if is(&["list"]) => Some(true),
-            Value::Tuple(_) if is(&["tuple"]) => Some(true),
-            Value::Text(_) if is(&["str"]) => Some(true),
-            Value::Int(_) if is(&["int"]) => Some(true),
-            Value::Float(_) if is(&["float"]) => Some(true),
-            Value::Dict(_)
-            | Value::List(_)
-            | Value::Tuple(_)
-            | Value::Text(_)
-            | Value::None
-            | Value::Float(_) => {
-                names.iter().all(|name| OTHER_CLASSES.contains(&name.as_str())).then_some(false)
-            }
-            _ => None,
-        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) mod loops;
 mod mapped_trees;
 mod matched;
 mod modules;
-pub(super) mod numpy;
+pub(crate) mod numpy;
 mod records;
 mod reverse_mode;
 mod shape_functions;

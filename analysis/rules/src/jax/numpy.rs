@@ -119,6 +119,39 @@ const ACCEPT_TRACERS: [&str; 54] = [
     "transpose",
 ];
 
+/// Those of [`ACCEPT_TRACERS`] whose result for a tracer is no tracer.
+const NO_TRACER: [&str; 24] = [
+    "array_equal",
+    "array_equiv",
+    "array_split",
+    "bmat",
+    "can_cast",
+    "common_type",
+    "diag_indices_from",
+    "dsplit",
+    "fill_diagonal",
+    "hsplit",
+    "iscomplexobj",
+    "isreal",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "iterable",
+    "ndim",
+    "promote_types",
+    "result_type",
+    "searchsorted",
+    "shape",
+    "size",
+    "split",
+    "str_",
+];
+
+/// Returns whether a function of NumPy returns a tracer for a tracer.
+pub(crate) fn returns_tracer(function: &str) -> bool {
+    ACCEPT_TRACERS.contains(&function) && !NO_TRACER.contains(&function)
+}
+
 /// Methods of the universal functions of NumPy, which convert all their arguments: `np.add.at(out, i, x)`.
 const UFUNC_METHODS: [&str; 5] = ["accumulate", "at", "outer", "reduce", "reduceat"];
 
