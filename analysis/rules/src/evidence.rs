@@ -18,6 +18,7 @@ use rustc_hash::FxHashSet;
 
 use super::FunctionContext;
 use super::callers::{self, MAX_CALLERS};
+use super::evaluation::{self, Reach};
 use super::parameter_use;
 use super::path_certainty::{self, Passed};
 use ag_db::diagnostic::{Anchor, Diagnostic};
@@ -25,6 +26,7 @@ use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Alternative;
+use ag_index::index::FunctionId;
 use ag_staging::fixpoint::is_fed_back;
 use ag_syntax::qname::QName;
 
@@ -108,12 +110,24 @@ pub(super) fn rests_on_assumptions(ctx: &FunctionContext, diagnostic: &Diagnosti
 /// Returns whether the value that decides about a finding is a traced array in the evaluation of the program, from a root
 /// to the finding.
 pub(super) fn is_established(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
-    is_traced(ctx, diagnostic, &|value| ctx.is_certainly_traced(value))
+    evaluated(ctx, diagnostic).is_some_and(|reach| reach > Reach::Possible)
+        || is_traced(ctx, diagnostic, &|value| ctx.is_certainly_traced(value))
 }
 
 /// Returns whether the evaluation of the program reaches the finding, and all conditions on the way are known.
 pub(super) fn is_reached(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool {
-    is_traced(ctx, diagnostic, &|value| ctx.is_unconditionally_traced(value))
+    evaluated(ctx, diagnostic) == Some(Reach::Certain)
+        || is_traced(ctx, diagnostic, &|value| ctx.is_unconditionally_traced(value))
+}
+
+/// Returns how staged code reaches a fault that the evaluation of the program finds, too.
+fn evaluated(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Option<Reach> {
+    let faults = || evaluation::faults_in(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()));
+    match diagnostic.code {
+        "AG404" | "AG506" => faults().leak(diagnostic.span.range),
+        "AG406" => faults().variable(diagnostic.span.range),
+        _ => None,
+    }
 }
 
 fn is_traced(ctx: &FunctionContext, diagnostic: &Diagnostic, is_traced: &dyn Fn(&Expr) -> bool) -> bool {

@@ -3,7 +3,9 @@
 use ruff_python_ast::{self as ast, CmpOp, Expr};
 
 use crate::FunctionContext;
-use ag_index::facts::{Alternative, Fact};
+use ag_index::facts::{Alternative, CalleeKind, Fact};
+use ag_index::index::file_index;
+use ag_index::reexports;
 use ag_syntax::qname::QName;
 
 /// An operation that looks a value up by its hash, or stores it under its hash.
@@ -63,6 +65,11 @@ fn of_call<'a>(ctx: &FunctionContext<'a>, call: &'a ast::ExprCall) -> Option<(St
         }
         Some(_) => return None,
         None => {}
+    }
+    // `Kind(code)` looks the member up by its value.
+    if is_enum(ctx, &call.func) {
+        let what = format!("the value of the enum `{}`", ctx.text(&*call.func));
+        return Some((what, first.into_iter().collect()));
     }
     let method = call.func.as_attribute_expr()?;
     let container = ctx.fact(&method.value);
@@ -130,4 +137,24 @@ fn is_set(fact: &Fact) -> bool {
 
 fn is_container(fact: &Fact, is_class: impl Fn(&Alternative) -> bool) -> bool {
     !fact.unknown && !fact.alternatives.is_empty() && fact.alternatives.iter().all(is_class)
+}
+
+/// Returns whether a callee is a class of the project that derives from an enum.
+fn is_enum(ctx: &FunctionContext, callee: &Expr) -> bool {
+    let class = ctx.fact(callee).callee().filter(|callee| callee.kind == CalleeKind::Class);
+    let Some(class) = class else { return false };
+    let bases = |document, name: &str| {
+        let classes = &file_index(ctx.db, document).definitions.classes;
+        classes.iter().find(|entry| entry.qualname == name).map(|entry| entry.bases.as_slice())
+    };
+    let own = bases(ctx.document, &class.qualname);
+    let bases = own.or_else(|| {
+        let (document, name) = reexports::definition(ctx.db, ctx.document, &ctx.resolve(callee)?)?;
+        bases(document, &name)
+    });
+    let is_base = |base: &str| {
+        let name = base.rsplit('.').next().unwrap_or(base);
+        matches!(name, "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag")
+    };
+    bases.is_some_and(|bases| bases.iter().any(|base| is_base(base)))
 }

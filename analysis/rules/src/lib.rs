@@ -19,6 +19,7 @@ mod engine;
 mod evaluation;
 mod evidence;
 pub mod findings;
+mod formatting;
 mod generators;
 mod guards;
 mod hashing;
@@ -30,6 +31,7 @@ mod meant_to_stage;
 mod names;
 mod object_changes;
 mod origins;
+mod outliving;
 mod parameter_use;
 mod parts;
 mod path_certainty;
@@ -43,6 +45,7 @@ pub mod suppress;
 mod test_certainty;
 mod torch;
 mod tracing;
+mod variables;
 
 use serde::Serialize;
 

@@ -12,6 +12,7 @@ use super::traced::{Compiled, Mode};
 use super::trees::Constants;
 use super::values::{Partial, Transformation, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
+use crate::variables::creates_variables;
 
 /// Decorators of libraries that return their function or class, or one that behaves like it.
 const TRANSPARENT: [&str; 27] = [
@@ -192,6 +193,26 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(self.transformed(name, mode, arguments));
         }
         let first = arguments.positional.first().cloned();
+        match (name, &first) {
+            ("functools.cache" | "functools.lru_cache", Some(function @ Value::Function(_))) => {
+                return Ok(transformed(function, Transformation::Cached));
+            }
+            // `@lru_cache(maxsize=None)`
+            ("functools.lru_cache", None | Some(Value::Int(_) | Value::None)) => {
+                return Ok(Value::Library("functools.cache".into()));
+            }
+            ("contextlib.contextmanager", Some(function @ Value::Function(_))) => {
+                return Ok(transformed(function, Transformation::Manager));
+            }
+            _ => {}
+        }
+        if self.traced.first() == Some(&Mode::Graph) && self.conditions == 0 && creates_variables(name) {
+            let place = (self.ctx.document, range);
+            self.created.push((place, self.reach()));
+        }
+        if returns_array(name) || creates_array(name) {
+            arguments.values().for_each(|value| self.used(value, range));
+        }
         if TRANSPARENT.contains(&name) {
             let is_function = first.as_ref().is_some_and(|it| !matches!(it, Value::Text(_) | Value::Int(_)));
             return Ok(match first.filter(|_| is_function) {
@@ -328,7 +349,11 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::unshaped()
             }
             ("jax.numpy.sort", [value, ..]) if value.holds_tensor() => Value::unshaped(),
+            ("tensorflow.Variable", _) => Value::Variable,
             _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
+            _ if returns_array(name) && arguments.values().any(|it| matches!(it, Value::Variable)) => {
+                self.computed_array()
+            }
             _ if PACKAGES.iter().any(|package| name.starts_with(package)) => Value::Unknown,
             _ => return self.of_containers(name, arguments, range),
         })
@@ -358,6 +383,16 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        match transformed.transformation {
+            Transformation::Cached => return self.cached_call(&transformed.function, arguments, range),
+            Transformation::Manager => {
+                let Arguments { positional, keywords, .. } = arguments;
+                let call = Partial { function: transformed.function.clone(), positional, keywords };
+                let call = Value::Partial(Rc::new(call));
+                return Ok(self::transformed(&call, Transformation::Entered));
+            }
+            _ => {}
+        }
         let gradient = match arguments.positional.first() {
             Some(value) if !self.traced.is_empty() => self.traced_value(value, Mode::Jit),
             _ => Value::Unknown,
@@ -366,6 +401,7 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(match transformed.transformation {
             Transformation::Gradient => gradient,
             Transformation::ValueAndGradient => Value::tuple(vec![value, gradient]),
+            _ => value,
         })
     }
 

@@ -11,8 +11,7 @@
 use ruff_python_ast::{Expr, Stmt};
 use rustc_hash::FxHashMap;
 
-use super::statements::Flow;
-use super::values::Value;
+use super::values::{Flow, Value};
 use super::{Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop};
 
 /// The number of iterations that are evaluated of a loop. In the second, variables have the values of the first.

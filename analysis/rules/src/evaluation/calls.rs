@@ -8,9 +8,8 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::dtypes::Dtype;
-use super::statements::Flow;
 use super::traced::{Compiled, Mode};
-use super::values::{Function, Layer, Size, Value, Variables};
+use super::values::{Flow, Function, Layer, Size, Value, Variables};
 use super::{DEEPEST, Evaluated, Evaluation, Frame, Stop, sizes};
 
 /// The key under which an object stores that `model.compile()` compiles it.
@@ -18,7 +17,7 @@ const COMPILED: &str = "<compiled>";
 /// The key under which an object stores the module of torch from which its class derives: an `nn.Sequential`.
 pub(super) const LAYERS: &str = "<layers>";
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Arguments<'a> {
     pub positional: Vec<Value<'a>>,
     pub keywords: Vec<(&'a str, Value<'a>)>,
@@ -245,17 +244,7 @@ impl<'a> Evaluation<'_, 'a> {
         if self.depth >= DEEPEST {
             return Err(Stop);
         }
-        let receiver = match (&function.receiver, function.class, positional.first()) {
-            // `Base.forward(self, x)`
-            (None, Some(class), Some(Value::Object(object))) => Some((object.clone(), class)),
-            (receiver, ..) => receiver.clone(),
-        };
-        let frame = Frame { scope: Variables::inside(&function.scope), receiver };
-        let defaults = Frame { scope: function.scope.clone(), receiver: None };
-        let receiver = function.receiver.iter().map(|(object, _)| Value::Object(object.clone()));
-        if !self.bind(&def.parameters, &frame, &defaults, receiver.chain(positional), &keywords)? {
-            return Err(Stop);
-        }
+        let Some(frame) = self.bound(function, positional, &keywords)? else { return Err(Stop) };
         if is_generator(def) {
             return self.generated(def, &frame);
         }
@@ -287,6 +276,26 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Unknown
             }
         })
+    }
+
+    /// Returns the frame of a call, in which the parameters are bound; `None` if the function does not accept the arguments.
+    pub(super) fn bound(
+        &mut self,
+        function: &Rc<Function<'a>>,
+        positional: Vec<Value<'a>>,
+        keywords: &[(&'a str, Value<'a>)],
+    ) -> Evaluated<Option<Frame<'a>>> {
+        let receiver = match (&function.receiver, function.class, positional.first()) {
+            // `Base.forward(self, x)`
+            (None, Some(class), Some(Value::Object(object))) => Some((object.clone(), class)),
+            (receiver, ..) => receiver.clone(),
+        };
+        let frame = Frame { scope: Variables::inside(&function.scope), receiver };
+        let defaults = Frame { scope: function.scope.clone(), receiver: None };
+        let receiver = function.receiver.iter().map(|(object, _)| Value::Object(object.clone()));
+        let parameters = &function.def.parameters;
+        let is_accepted = self.bind(parameters, &frame, &defaults, receiver.chain(positional), keywords)?;
+        Ok(is_accepted.then_some(frame))
     }
 
     /// Binds the parameters of a function. Returns whether it accepts the arguments.
@@ -494,24 +503,26 @@ impl<'a> Evaluation<'_, 'a> {
                 Ok(Value::None)
             }
             (Value::Dict(items), "setdefault") if items.borrow().is_some() => {
-                let (Some(Value::Text(key)), Some(value)) =
-                    (arguments.get(0, "key"), arguments.get(1, "default"))
+                let (Some(key), Some(value)) =
+                    (arguments.get(0, "key").and_then(Value::key), arguments.get(1, "default"))
                 else {
                     object.forget();
                     return Ok(Value::Unknown);
                 };
                 let mut items = items.borrow_mut();
                 let Some(items) = items.as_mut() else { return Ok(Value::Unknown) };
-                let found = items.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+                let found = items.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
                 Ok(found.unwrap_or_else(|| {
                     items.push((key.clone(), value.clone()));
                     value.clone()
                 }))
             }
             (Value::Dict(items), "get") if items.borrow().is_some() => {
-                let Some(Value::Text(key)) = arguments.get(0, "key") else { return Ok(Value::Unknown) };
+                let Some(key) = arguments.get(0, "key").and_then(Value::key) else {
+                    return Ok(Value::Unknown);
+                };
                 let items = items.borrow();
-                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| known == key));
+                let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
                 let default = || arguments.get(1, "default").cloned().unwrap_or(Value::None);
                 Ok(found.map_or_else(default, |(_, value)| value.clone()))
             }

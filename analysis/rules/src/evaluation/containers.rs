@@ -84,10 +84,11 @@ impl<'a> Evaluation<'_, 'a> {
                 });
                 Some(Value::None)
             }
-            (Value::Dict(items), "pop", [Value::Text(key), default @ ..]) => {
+            (Value::Dict(items), "pop", [key, default @ ..]) => {
+                let Some(key) = key.key() else { return Ok(None) };
                 let mut items = items.borrow_mut();
                 let Some(items) = items.as_mut() else { return Ok(Some(Value::Unknown)) };
-                match items.iter().position(|(known, _)| known == key) {
+                match items.iter().position(|(known, _)| *known == key) {
                     Some(index) => Some(items.remove(index).1),
                     None => default.first().cloned(),
                 }

@@ -11,9 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builtins::HARMLESS;
 use super::modules::Module;
-use super::statements::Flow;
 use super::submodules::TRAINING;
-use super::values::Value;
+use super::values::{Flow, Value};
 use super::{Evaluation, Frame};
 use crate::FileContext;
 use crate::effects::MUTATORS;

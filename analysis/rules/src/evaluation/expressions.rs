@@ -257,9 +257,7 @@ impl<'a> Evaluation<'_, 'a> {
             let key = item.key.as_ref().map(|key| self.value(key, frame)).transpose()?;
             let value = self.value(&item.value, frame)?;
             match key {
-                Some(Value::Text(key)) => items.push((key, value)),
-                // The keys of `{0: batch}`
-                Some(Value::Int(key)) => items.push((key.to_string().into(), value)),
+                Some(key) if let Some(key) = key.key() => items.push((key, value)),
                 // `{**first, "loss": loss}`
                 None if self.explores() => match &value {
                     Value::Dict(more) if more.borrow().is_some() => {
@@ -314,10 +312,11 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
                 if self.framework == Framework::Arrays
-                    && let Some(value) = self.array_method(&object, &attribute.attr)
+                    && let Some(value) = self.array_method(&object, &attribute.attr, call.range())
                 {
                     return Ok(value);
                 }
+                self.stored_by_method(&object, &attribute.attr, &arguments, call.range());
                 if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
                 }

@@ -5,8 +5,8 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::calls::Arguments;
-use super::statements::{Flow, first_dimension};
-use super::values::{Layer, Value, Variables};
+use super::sizes::first_dimension;
+use super::values::{Flow, Layer, Value, Variables};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS};
 
 impl<'a> Evaluation<'_, 'a> {
@@ -113,7 +113,7 @@ impl<'a> Evaluation<'_, 'a> {
         let is_known = self.generators(&node.generators, &inner, &mut |evaluation, frame| {
             let key = evaluation.value(key, frame)?;
             let value = evaluation.value(&node.value, frame)?;
-            let Value::Text(key) = key else {
+            let Some(key) = key.key() else {
                 others.push(value);
                 return Ok(false);
             };

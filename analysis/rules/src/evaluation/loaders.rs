@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::calls::Arguments;
 use super::dtypes::Dtype;
-use super::statements::row;
+use super::sizes::row;
 use super::values::{Size, Value};
 use super::{Evaluated, Evaluation, MOST_ITERATIONS};
 

@@ -27,10 +27,13 @@ mod dtypes;
 mod effects;
 mod exports;
 mod expressions;
+mod faults;
 mod hooks;
 mod iteration;
+mod leaks;
 mod library;
 mod loaders;
+mod managers;
 mod modules;
 mod names;
 mod observed;
@@ -60,10 +63,13 @@ use ag_index::index::tree_of;
 use ag_staging::queries;
 use effects::Functions;
 use exports::Declared;
+pub(crate) use faults::{Changing, Reach, Traced};
 use hooks::Hook;
+pub(crate) use leaks::STORING;
+use leaks::{CacheKey, Leak, Store};
 use modules::Module;
 pub(crate) use modules::programs;
-pub(crate) use observed::{Reach, Traced, changing_arguments, traced_in};
+pub(crate) use observed::{changing_arguments, faults_in, traced_in};
 
 use traced::{Calls, Reads};
 pub(crate) use traced::{Found, Kind, Mode};
@@ -129,9 +135,20 @@ pub(super) struct Evaluation<'c, 'a> {
     is_reached: bool,
     /// The number of unknown conditions on the way to the code that is being evaluated.
     conditions: usize,
-    /// The Python numbers that calls of traced functions pass: the file and range of the call, and the position of the
-    /// argument.
-    numbers: FxHashMap<(Document, TextRange, usize), FxHashSet<u64>>,
+    /// What calls of traced functions pass: the file and range of the call, and the position of the argument.
+    changing: FxHashMap<(Document, TextRange, usize, Changing), FxHashSet<String>>,
+    /// The calls that have created variables in the current trace of a `tf.function`.
+    created: Vec<((Document, TextRange), Reach)>,
+    /// The functions, and the objects whose methods they are, that have created variables.
+    have_created: FxHashSet<(*const ast::StmtFunctionDef, Option<*const Object<'a>>)>,
+    /// The calls that create variables in a trace that is not the first one.
+    recreated: FxHashMap<(Document, TextRange), Reach>,
+    /// The places where the current trace has stored arrays.
+    stores: Vec<Store<'a>>,
+    /// The arrays that have outlived their traces.
+    leaks: Vec<Leak>,
+    /// The results of functions with `@functools.cache`.
+    cached: FxHashMap<CacheKey, Value<'a>>,
     /// The expressions of each evaluated function that are Tensors by their types.
     types: FxHashMap<(Document, TextRange), FxHashSet<TextRange>>,
 }
@@ -197,7 +214,13 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             observed: FxHashMap::default(),
             is_reached: true,
             conditions: 0,
-            numbers: FxHashMap::default(),
+            changing: FxHashMap::default(),
+            created: Vec::new(),
+            have_created: FxHashSet::default(),
+            recreated: FxHashMap::default(),
+            stores: Vec::new(),
+            leaks: Vec::new(),
+            cached: FxHashMap::default(),
             types: FxHashMap::default(),
         }
     }

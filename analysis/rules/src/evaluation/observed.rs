@@ -24,28 +24,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::Arguments;
 use super::classes::method;
+use super::faults::{Changing, Faults, Reach, Traced};
 use super::modules::{MOST_FILES, imported};
-use super::statements::Flow;
 use super::traced::Mode;
-use super::values::{Function, Value};
+use super::values::{Flow, Function, Value};
 use super::{Evaluated, Evaluation, Frame, Framework};
 use crate::FileContext;
 use crate::sources::{Contexts, Sources};
-
-/// How staged code reaches an expression.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reach {
-    /// Through a function that may not be called.
-    #[default]
-    Possible,
-    /// From a root, if conditions hold that are not known.
-    Conditional,
-    /// From a root.
-    Certain,
-}
-
-/// The expressions of a function that are traced arrays, relative to the function.
-pub(crate) type Traced = FxHashMap<TextRange, Reach>;
 
 /// Returns the expressions of a function that are traced arrays.
 #[salsa::tracked(returns(ref))]
@@ -53,13 +38,8 @@ pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Trac
     let document = function.document(db);
     let index = file_index(db, document);
     let Some((_, entry)) = index.definitions.find(function.path(db)) else { return Traced::default() };
-    let documents = Project::try_get(db).map(|project| project.documents(db));
-    let others =
-        documents.filter(|it| it.len() <= MOST_FILES).into_iter().flat_map(|it| it.values().copied());
-    let programs = std::iter::once(document)
-        .chain(others.filter(|other| *other != document && imported(db, *other).contains(&document)));
     let mut found = Traced::default();
-    for program in programs.filter(|program| stages_arrays(db, *program)) {
+    for program in programs(db, document) {
         let Some(all) = observed(db, program).traced.get(&document) else { continue };
         // They are sorted.
         let start = all.partition_point(|(range, _)| range.start() < entry.range.start());
@@ -69,6 +49,46 @@ pub(crate) fn traced_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Trac
         }
     }
     found
+}
+
+/// Returns the faults in a function, with ranges relative to the function.
+#[salsa::tracked(returns(ref))]
+pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faults {
+    let document = function.document(db);
+    let index = file_index(db, document);
+    let Some((_, entry)) = index.definitions.find(function.path(db)) else { return Faults::default() };
+    let relative = |range: TextRange| {
+        range.checked_sub(entry.range.start()).filter(|_| entry.range.contains_range(range))
+    };
+    let mut found = Faults::default();
+    for faults in programs(db, document).filter_map(|program| observed(db, program).faults.get(&document)) {
+        for (range, reach, user) in &faults.leaks {
+            if let Some(range) = relative(*range)
+                && found.leak(range).is_none()
+            {
+                found.leaks.push((range, *reach, user.clone()));
+            }
+        }
+        for (range, reach) in &faults.variables {
+            if let Some(range) = relative(*range)
+                && found.variable(range).is_none()
+            {
+                found.variables.push((range, *reach));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the programs of which a file is a part, if they use JAX or TensorFlow: the file itself, and the files that
+/// import it.
+fn programs(db: &dyn Db, document: Document) -> impl Iterator<Item = Document> {
+    let documents = Project::try_get(db).map(|project| project.documents(db));
+    let others =
+        documents.filter(|it| it.len() <= MOST_FILES).into_iter().flat_map(|it| it.values().copied());
+    std::iter::once(document)
+        .chain(others.filter(move |other| *other != document && imported(db, *other).contains(&document)))
+        .filter(move |program| stages_arrays(db, *program))
 }
 
 /// Returns whether a file uses JAX or TensorFlow.
@@ -82,22 +102,24 @@ fn stages_arrays(db: &dyn Db, document: Document) -> bool {
 struct Observed {
     /// The expressions that are traced arrays, in each file of the program.
     traced: FxHashMap<Document, Vec<(TextRange, Reach)>>,
-    /// The numbers that the calls of the program pass to a `tf.function`: the call, the position of the argument, and how
-    /// many different numbers it is.
-    numbers: Vec<(TextRange, usize, usize)>,
+    /// What the calls of the program pass to a `tf.function` that is traced again for each value: the call, the position
+    /// of the argument, and how many different values it has.
+    changing: Vec<(TextRange, usize, Changing, usize)>,
+    /// The faults in each file of the program.
+    faults: FxHashMap<Document, Faults>,
 }
 
 /// Returns the positions of the arguments for which a call of a `tf.function` passes at least `count` different Python
-/// numbers.
+/// values.
 pub(crate) fn changing_arguments(
     db: &dyn Db,
     document: Document,
     call: TextRange,
     count: usize,
-) -> Vec<usize> {
-    let numbers = observed(db, document).numbers.iter();
-    let of_call = numbers.filter(|(range, _, different)| *range == call && *different >= count);
-    of_call.map(|(_, position, _)| *position).collect()
+) -> Vec<(usize, Changing)> {
+    let changing = observed(db, document).changing.iter();
+    let of_call = changing.filter(|(range, _, _, different)| *range == call && *different >= count);
+    of_call.map(|(_, position, changing, _)| (*position, *changing)).collect()
 }
 
 #[salsa::tracked(returns(ref))]
@@ -112,20 +134,43 @@ fn observed(db: &dyn Db, document: Document) -> Observed {
         let _: Evaluated<()> = evaluation.load_imports();
         let _: Evaluated<Flow> = evaluation.block(ctx.parsed.suite(), &frame);
         evaluation.entries(&ctx, &frame);
-        let mut found: FxHashMap<Document, Vec<(TextRange, Reach)>> = FxHashMap::default();
-        for ((document, range), reach) in evaluation.observed {
-            found.entry(document).or_default().push((range, reach));
-        }
-        found.values_mut().for_each(|all| all.sort_by_key(|(range, _)| (range.start(), range.end())));
-        let numbers = evaluation.numbers.into_iter().filter(|((file, ..), _)| *file == document);
-        let mut numbers: Vec<_> =
-            numbers.map(|((_, call, position), values)| (call, position, values.len())).collect();
-        numbers.sort_by_key(|(range, position, _)| (range.start(), range.end(), *position));
-        Observed { traced: found, numbers }
+        evaluation.result(document)
     })
 }
 
 impl<'c, 'a> Evaluation<'c, 'a> {
+    /// Returns what the evaluation of the program of a file has found. Everything is sorted.
+    fn result(self, document: Document) -> Observed {
+        let mut traced: FxHashMap<Document, Vec<(TextRange, Reach)>> = FxHashMap::default();
+        for ((document, range), reach) in self.observed {
+            traced.entry(document).or_default().push((range, reach));
+        }
+        traced.values_mut().for_each(|all| all.sort_by_key(|(range, _)| (range.start(), range.end())));
+        let changing = self.changing.into_iter().filter(|((file, ..), _)| *file == document);
+        let mut changing: Vec<_> = changing
+            .map(|((_, call, position, changing), values)| (call, position, changing, values.len()))
+            .collect();
+        changing
+            .sort_by_key(|(range, position, changing, _)| (range.start(), range.end(), *position, *changing));
+        let mut faults: FxHashMap<Document, Faults> = FxHashMap::default();
+        for leak in self.leaks {
+            if let Some(user) = leak.user {
+                faults.entry(leak.document).or_default().leaks.push((leak.range, leak.reach, user));
+            }
+        }
+        for ((document, range), reach) in self.recreated {
+            faults.entry(document).or_default().variables.push((range, reach));
+        }
+        for faults in faults.values_mut() {
+            faults
+                .leaks
+                .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
+            faults.leaks.dedup_by_key(|(range, ..)| *range);
+            faults.variables.sort_by_key(|(range, _)| (range.start(), range.end()));
+        }
+        Observed { traced, changing, faults }
+    }
+
     /// Evaluates the functions and methods of a file that its program does not call: first the roots, and last those that
     /// other staged code calls.
     fn entries(&mut self, ctx: &'c FileContext<'a>, frame: &Frame<'a>) {
@@ -191,6 +236,11 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             let keywords = keywords.collect();
             self.traced.extend(stage.and_then(mode_of));
             let _: Evaluated<Value> = self.run(&function, Vec::new(), keywords);
+            // Keras traces its methods, and control flow its bodies, as parts of another graph.
+            match stage.and_then(|stage| stage.root) {
+                Some(RootKind::Function | RootKind::JaxJit) => self.end_trace(),
+                _ => self.stores.clear(),
+            }
             let nested = std::mem::take(&mut self.defined);
             let document = ctx.document;
             queue.extend(nested.into_iter().filter(|it| !self.called.contains(&(document, it.def.range))));
@@ -241,15 +291,20 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             value => value,
         };
         if matches!(value, Value::Tensor(..)) {
-            let reach = match (self.is_reached, self.conditions) {
-                (false, _) => Reach::Possible,
-                (true, 0) => Reach::Certain,
-                (true, _) => Reach::Conditional,
-            };
+            let reach = self.reach();
             let known = self.observed.entry((self.ctx.document, expression.range())).or_default();
             *known = (*known).max(reach);
         }
         value
+    }
+
+    /// Returns how staged code reaches what is being evaluated.
+    pub(super) fn reach(&self) -> Reach {
+        match (self.is_reached, self.conditions) {
+            (false, _) => Reach::Possible,
+            (true, 0) => Reach::Certain,
+            (true, _) => Reach::Conditional,
+        }
     }
 
     /// Returns whether the type of an expression shows that it is traced. The types of parameters may be assumptions or

@@ -25,6 +25,8 @@ impl<'a> Evaluation<'_, 'a> {
             self.check_product(left, right, range)?;
         }
         if self.framework == Framework::Arrays {
+            self.used_operand(left, range);
+            self.used_operand(right, range);
             match (left, right) {
                 (Value::Tensor(..), _) | (_, Value::Tensor(..)) => return Ok(Value::unshaped()),
                 // `tree * 2` may repeat a tuple, and `tree + tree` may join two.
@@ -36,8 +38,13 @@ impl<'a> Evaluation<'_, 'a> {
                 | (Value::Int(_) | Value::Float(_) | Value::Array, Value::Tree) => {
                     return Ok(Value::unshaped());
                 }
-                (Value::Array, Value::Int(_) | Value::Float(_) | Value::Array)
-                | (Value::Int(_) | Value::Float(_), Value::Array) => return Ok(self.computed_array()),
+                (
+                    Value::Array | Value::Variable,
+                    Value::Int(_) | Value::Float(_) | Value::Array | Value::Variable,
+                )
+                | (Value::Int(_) | Value::Float(_), Value::Array | Value::Variable) => {
+                    return Ok(self.computed_array());
+                }
                 (Value::Dict(left), Value::Dict(right)) if op == Operator::BitOr => {
                     let joined =
                         left.borrow().clone().zip(right.borrow().clone()).map(|(mut known, more)| {
@@ -133,12 +140,20 @@ impl<'a> Evaluation<'_, 'a> {
         {
             return self.call(&function, Arguments::of(vec![right.clone()]), range);
         }
+        let needs_values = !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn);
+        if needs_values && ![left, right].iter().any(|value| matches!(value, Value::None)) {
+            self.used_operand(left, range);
+            self.used_operand(right, range);
+        }
         let truth = match (op, left, right) {
             (CmpOp::Is, value, Value::None) => is_none(value),
             (CmpOp::IsNot, value, Value::None) => is_none(value).map(|it| !it),
-            (CmpOp::In | CmpOp::NotIn, Value::Text(key), Value::Dict(items)) if self.explores() => {
+            (CmpOp::In | CmpOp::NotIn, key, Value::Dict(items))
+                if self.explores()
+                    && let Some(key) = key.key() =>
+            {
                 let items = items.borrow();
-                let found = items.as_ref().map(|items| items.iter().any(|(known, _)| known == key));
+                let found = items.as_ref().map(|items| items.iter().any(|(known, _)| *known == key));
                 found.map(|found| found == (op == CmpOp::In))
             }
             (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
@@ -154,7 +169,7 @@ impl<'a> Evaluation<'_, 'a> {
             {
                 return Ok(Value::unshaped());
             }
-            (_, Value::Array, Value::Int(_) | Value::Float(_) | Value::Array) => {
+            (_, Value::Array | Value::Variable, Value::Int(_) | Value::Float(_) | Value::Array) => {
                 return Ok(self.computed_array());
             }
             (CmpOp::Eq | CmpOp::NotEq, Value::Unknown | Value::None, _)

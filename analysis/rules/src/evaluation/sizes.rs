@@ -1,6 +1,7 @@
 //! Sizes of the results of operations on Tensors. An error is the reason for which the operation rejects its operands.
 
-use super::values::{Convolution, Layer, Shape, Size};
+use super::MOST_ITERATIONS;
+use super::values::{Convolution, Layer, Shape, Size, Value};
 
 pub(super) type Checked<T> = Result<T, String>;
 
@@ -324,4 +325,18 @@ pub(super) fn flatten(shape: &[Size], start: i64, end: i64) -> Option<Shape> {
     result.push(merged);
     result.extend_from_slice(&shape[end + 1..]);
     Some(result)
+}
+
+/// Returns the values that a loop over a Tensor of known size yields: its rows.
+pub(super) fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
+    let Value::Tensor(Some(shape), _) = value else { return None };
+    let Size::Known(length) = *shape.first()? else { return None };
+    let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
+    Some(vec![row(value)?; length])
+}
+
+/// Returns `x[0]`.
+pub(super) fn row<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+    let Value::Tensor(Some(shape), dtype) = value else { return None };
+    Some(Value::tensor(shape.get(1..)?.to_vec()).with_dtype(*dtype))
 }

@@ -5,23 +5,12 @@ use ag_syntax::expressions;
 use ruff_python_ast::{self as ast, Expr, Number, Operator, Pattern, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::calls::Arguments;
-use super::values::{Function, Value};
+use super::leaks::Place;
+use super::values::{Flow, Function, Value};
 use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
 use crate::names::bound_names;
 use crate::tracing::snippet;
 use std::rc::Rc;
-
-pub(super) enum Flow<'a> {
-    Next,
-    Break,
-    Continue,
-    Return(Value<'a>),
-    /// The loop may end here, or continue.
-    Jump,
-    /// The function ends somewhere with an unknown result.
-    Leave,
-}
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn block(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
@@ -318,17 +307,13 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 _ => Value::Unknown,
             };
-            if let Value::Object(object) = &context
-                && self.defines(object, "__enter__")
-                && !node.is_async
+            if !node.is_async
+                && let Some((manager, value)) = self.enter(&context, item.context_expr.range())?
             {
-                let range = item.context_expr.range();
-                let enter = self.attribute(&context, "__enter__")?;
-                let value = self.call(&enter, Arguments::default(), range)?;
                 if let Some(target) = &item.optional_vars {
                     self.assign(target, value, frame)?;
                 }
-                entered.push((context, range));
+                entered.push(manager);
                 continue;
             }
             // Other context managers may handle exceptions: `with pytest.raises(RuntimeError):`
@@ -351,9 +336,8 @@ impl<'a> Evaluation<'_, 'a> {
             }
         }
         let flow = self.block(&node.body, frame)?;
-        for (context, range) in entered.into_iter().rev() {
-            let exit = self.attribute(&context, "__exit__")?;
-            self.call(&exit, Arguments::of(vec![Value::None; 3]), range)?;
+        for manager in entered.into_iter().rev() {
+            self.leave(manager)?;
         }
         Ok(flow)
     }
@@ -363,6 +347,10 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Name(name) => {
                 if frame.scope.globals.borrow().contains(name.id.as_str()) {
                     self.assigned(None, &name.id, target.range());
+                }
+                if frame.scope.is_declared_outer(&name.id) {
+                    let place = Place::Variable(frame.scope.clone(), name.id.as_str());
+                    self.stored(place, &value, target.range());
                 }
                 frame.scope.set(name.id.as_str(), value);
             }
@@ -397,8 +385,9 @@ impl<'a> Evaluation<'_, 'a> {
             Expr::Subscript(item) => {
                 let container = self.value(&item.value, frame)?;
                 let key = self.value(&item.slice, frame)?;
+                self.stored(Place::Container(container.clone()), &value, target.range());
                 match (&container, key) {
-                    (Value::Dict(items), Value::Text(key)) => {
+                    (Value::Dict(items), key) if let Some(key) = key.key() => {
                         if let Some(items) = items.borrow_mut().as_mut() {
                             items.retain(|(known, _)| *known != key);
                             items.push((key, value));
@@ -412,13 +401,6 @@ impl<'a> Evaluation<'_, 'a> {
                         });
                         if let Some(place) = place {
                             *place = value;
-                        }
-                    }
-                    (Value::Dict(items), Value::Int(key)) if self.explores() => {
-                        let key: Rc<str> = key.to_string().into();
-                        if let Some(items) = items.borrow_mut().as_mut() {
-                            items.retain(|(known, _)| *known != key);
-                            items.push((key, value));
                         }
                     }
                     (Value::Table(common) | Value::Many(common), _) => {
@@ -444,9 +426,13 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) {
         let own = self.text_of(name);
+        if matches!(object, Value::Namespace(_)) {
+            self.stored(Place::Container(object.clone()), &value, range);
+        }
         match (object, own) {
             (Value::Object(object), _) if !self.defines(object, name) => {
                 self.lost(object, name, &value, range);
+                self.stored(Place::Attribute(object.clone(), name.to_owned()), &value, range);
                 self.assigned(Some(object), name, range);
                 if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
                     attributes.insert(name.to_owned(), value);
@@ -476,20 +462,6 @@ impl<'a> Evaluation<'_, 'a> {
         }
         self.decorated(Value::Function(function), &def.decorator_list, frame)
     }
-}
-
-/// Returns the values that a loop over a Tensor of known size yields: its rows.
-pub(super) fn first_dimension<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
-    let Value::Tensor(Some(shape), _) = value else { return None };
-    let super::values::Size::Known(length) = *shape.first()? else { return None };
-    let length = usize::try_from(length).ok().filter(|length| *length <= MOST_ITERATIONS)?;
-    Some(vec![row(value)?; length])
-}
-
-/// Returns `x[0]`.
-pub(super) fn row<'a>(value: &Value<'a>) -> Option<Value<'a>> {
-    let Value::Tensor(Some(shape), dtype) = value else { return None };
-    Some(Value::tensor(shape.get(1..)?.to_vec()).with_dtype(*dtype))
 }
 
 /// Returns whether a value matches a pattern; `None` if that is not known.

@@ -60,7 +60,6 @@ impl<'a> Evaluation<'_, 'a> {
             };
         }
         Ok(match (&value, &key) {
-            (Value::Dict(_), Value::Int(key)) => value.entry(&key.to_string()),
             (Value::List(_) | Value::Tuple(_), Value::Unknown) if self.explores() => {
                 value.elements().and_then(|it| Value::common(&it)).unwrap_or(Value::Unknown)
             }
@@ -157,11 +156,7 @@ impl<'a> Evaluation<'_, 'a> {
 /// Returns the element of a container at an index or key.
 fn element<'a>(container: &Value<'a>, key: &Value<'a>) -> Value<'a> {
     match (container, key) {
-        (Value::Dict(items), Value::Text(key)) => {
-            let items = items.borrow();
-            let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| known == key));
-            found.map_or(Value::Unknown, |(_, value)| value.clone())
-        }
+        (Value::Dict(_), key) => key.key().map_or(Value::Unknown, |key| container.entry(&key)),
         (Value::List(_) | Value::Tuple(_), Value::Int(index)) => {
             let elements = container.elements().unwrap_or_default();
             let index = sizes::index_of(elements.len(), *index);

@@ -165,6 +165,7 @@ impl<'a> Evaluation<'_, 'a> {
     /// Returns the truth value of a test. If it is a Tensor in traced code, the decision is recorded.
     pub(super) fn decide(&mut self, test: &'a Expr, value: &Value<'a>, kind: ConstructKind) -> Option<bool> {
         let text = format!("`{}`", snippet(self.ctx.text(test)));
+        self.used_operand(value, test.range());
         self.undecided(test.range(), &text, value, noun_phrase(kind));
         value.truth()
     }

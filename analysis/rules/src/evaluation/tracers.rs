@@ -1,7 +1,7 @@
 //! Operations of Python on arrays that are traced: methods, builtin functions, items.
 
 use ruff_python_ast::{self as ast, Expr, Operator};
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use super::calls::Arguments;
 use super::values::Value;
@@ -66,11 +66,21 @@ const ARRAY_METHODS: [&str; 26] = [
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a method of an array; `None` for other objects.
-    pub(super) fn array_method(&self, object: &Value<'a>, name: &str) -> Option<Value<'a>> {
+    pub(super) fn array_method(
+        &mut self,
+        object: &Value<'a>,
+        name: &str,
+        range: TextRange,
+    ) -> Option<Value<'a>> {
+        self.used_by_method(object, name, range);
         match object {
             Value::Tensor(..) if OTHER_METHODS.contains(&name) => Some(Value::Unknown),
             Value::Tensor(..) | Value::At => Some(Value::unshaped()),
             Value::Tree if ARRAY_METHODS.contains(&name) => Some(Value::unshaped()),
+            Value::Variable => Some(match name {
+                "read_value" | "value" => self.computed_array(),
+                _ => Value::Unknown,
+            }),
             Value::Array if OTHER_METHODS.contains(&name) => Some(Value::Unknown),
             Value::Array => Some(self.computed_array()),
             _ => None,
@@ -90,6 +100,12 @@ impl<'a> Evaluation<'_, 'a> {
             && !matches!(argument, Expr::Starred(_) | Expr::Generator(_) | Expr::ListComp(_))
         {
             self.compared(values, argument)?;
+        }
+        if matches!(
+            name,
+            "abs" | "bool" | "complex" | "float" | "int" | "max" | "min" | "pow" | "round" | "sum"
+        ) {
+            arguments.values().for_each(|value| self.used(value, call.range()));
         }
         Ok(match (name, arguments.positional.as_slice()) {
             ("abs" | "round" | "pow", [Value::Tensor(..), ..]) => Some(Value::unshaped()),
@@ -182,10 +198,8 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Unknown => Some(Value::Unknown),
                 value => Some(value),
             },
-            ("setattr", [Value::Object(object), Value::Text(name), value]) => {
-                if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
-                    attributes.insert(name.to_string(), value.clone());
-                }
+            ("setattr", [object @ Value::Object(_), Value::Text(name), value]) => {
+                self.set_attribute(object, name, value.clone(), call.range());
                 Some(Value::None)
             }
             ("vars", [Value::Namespace(items)]) => Some(Value::Dict(items.clone())),

@@ -7,6 +7,7 @@ use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
+use super::faults::Changing;
 use super::traced::{Compiled, Mode};
 use super::values::{Object, Value};
 use super::{Evaluated, Evaluation};
@@ -77,9 +78,12 @@ impl<'a> Evaluation<'_, 'a> {
         mut arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
-        if compiled.mode == Mode::Graph && self.traced.is_empty() {
-            self.record_numbers(&arguments, range);
+        let is_function = compiled.mode == Mode::Graph && self.traced.is_empty();
+        if is_function {
+            self.record_changing(&arguments, range);
+            self.created.clear();
         }
+        arguments.values().for_each(|value| self.used(value, range));
         let parameters = match &compiled.function {
             Value::Function(function) => {
                 let all =
@@ -101,21 +105,49 @@ impl<'a> Evaluation<'_, 'a> {
                 *value = self.traced_value(value, mode);
             }
         }
+        let again = arguments.clone();
         let value = self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
+        if is_function && !self.created.is_empty() {
+            self.created_in(compiled, again, range)?;
+        }
         Ok(if self.traced.is_empty() { self.untraced_value(&value) } else { value })
     }
 
-    /// Records the Python numbers that the program passes to a traced function: it is traced again for each of them.
-    fn record_numbers(&mut self, arguments: &Arguments<'a>, range: TextRange) {
+    /// Records what the program passes to a `tf.function`, which is traced again for each number, text and length.
+    fn record_changing(&mut self, arguments: &Arguments<'a>, range: TextRange) {
         for (index, value) in arguments.values().enumerate() {
-            let number = match value {
+            let (changing, value) = match value {
                 #[expect(clippy::cast_precision_loss, reason = "large integers are unknown")]
-                Value::Int(value) => (*value as f64).to_bits(),
-                Value::Float(value) => value.to_bits(),
+                Value::Int(value) => (Changing::Number, (*value as f64).to_bits().to_string()),
+                Value::Float(value) => (Changing::Number, value.to_bits().to_string()),
+                Value::Text(text) => (Changing::Text, text.to_string()),
+                Value::Tuple(_) | Value::List(_) => match value.elements() {
+                    Some(elements) => (Changing::Length, elements.len().to_string()),
+                    None => continue,
+                },
                 _ => continue,
             };
-            self.numbers.entry((self.ctx.document, range, index)).or_default().insert(number);
+            let place = (self.ctx.document, range, index, changing);
+            self.changing.entry(place).or_default().insert(value);
         }
+    }
+
+    /// Records the variables that a `tf.function` has created and may not create. TensorFlow traces it a second time if
+    /// the first trace creates variables, and no later trace may create any.
+    fn created_in(
+        &mut self,
+        compiled: &Compiled<'a>,
+        arguments: Arguments<'a>,
+        range: TextRange,
+    ) -> Evaluated<()> {
+        let Value::Function(function) = &compiled.function else { return Ok(()) };
+        let object = function.receiver.as_ref().map(|(object, _)| Rc::as_ptr(object));
+        if self.have_created.insert((std::ptr::from_ref(function.def), object)) {
+            self.created.clear();
+            self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
+        }
+        self.recreated.extend(self.created.drain(..));
+        Ok(())
     }
 
     /// Returns the result of an operation on arrays that were created before tracing.
@@ -131,6 +163,9 @@ impl<'a> Evaluation<'_, 'a> {
         self.traced.push(mode);
         let result = run(self);
         self.traced.pop();
+        if self.traced.is_empty() {
+            self.end_trace();
+        }
         result
     }
 
@@ -147,7 +182,7 @@ impl<'a> Evaluation<'_, 'a> {
     /// Returns the result of a traced function as the caller receives it.
     fn untraced_value(&self, value: &Value<'a>) -> Value<'a> {
         self.mapped(value, &|value| match value {
-            Value::Tensor(..) => Value::Array,
+            Value::Tensor(..) | Value::Leaked(_) => Value::Array,
             Value::Tree => Value::Unknown,
             value => value.clone(),
         })
@@ -355,7 +390,10 @@ impl<'a> Value<'a> {
                     own.iter().zip(others.iter()).map(|(own, other)| own.joined_within(other, inner));
                 return Self::tuple(joined.collect());
             }
-            (Self::None, Self::None) | (Self::Array, Self::Array) => true,
+            (Self::None, Self::None)
+            | (Self::Array, Self::Array)
+            | (Self::Variable, Self::Variable)
+            | (Self::Leaked(_), Self::Leaked(_)) => true,
             (Self::Bool(own), Self::Bool(other)) => own == other,
             (Self::Int(own), Self::Int(other)) => own == other,
             (Self::Text(own), Self::Text(other)) => own == other,

@@ -75,8 +75,12 @@ pub(super) enum Value<'a> {
     Rows(Rc<[Value<'a>]>),
     /// `DataLoader(data, batch_size=4)`
     Loader(Rc<Loader<'a>>),
+    /// `tf.Variable(0.0)`
+    Variable,
     /// An array with a value, which was created before tracing.
     Array,
+    /// An array of a trace that has ended, by its position in the list of leaks.
+    Leaked(usize),
     /// `x.at` and `x.at[i]`, where `x` is an array.
     At,
     /// An argument whose structure is not known: an array, or a tree of arrays. JAX traces all of them.
@@ -91,6 +95,18 @@ pub(super) enum Value<'a> {
     Namespace(Shared<(Rc<str>, Value<'a>)>),
     /// `super()`, for an object and the class whose method calls it.
     Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
+}
+
+/// How the evaluation of statements ends.
+pub(super) enum Flow<'a> {
+    Next,
+    Break,
+    Continue,
+    Return(Value<'a>),
+    /// The loop may end here, or continue.
+    Jump,
+    /// The function ends somewhere with an unknown result.
+    Leave,
 }
 
 pub(super) struct Object<'a> {
@@ -163,6 +179,12 @@ pub(super) enum Transformation {
     Gradient,
     /// `jax.value_and_grad(f)`
     ValueAndGradient,
+    /// `functools.cache(f)`
+    Cached,
+    /// `contextlib.contextmanager(f)`
+    Manager,
+    /// The result of calling such a function: the function with its arguments.
+    Entered,
 }
 
 /// The variables of a function or of the module, and the scope around it.
@@ -324,6 +346,21 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Returns the value as a key of a dictionary; `None` if it is not known.
+    pub(super) fn key(&self) -> Option<Rc<str>> {
+        Some(match self {
+            Self::Text(text) => text.clone(),
+            Self::Int(value) => value.to_string().into(),
+            Self::Bool(value) => value.to_string().into(),
+            Self::None => "None".into(),
+            Self::Tuple(elements) => {
+                let parts: Option<Vec<_>> = elements.iter().map(Self::key).collect();
+                format!("({})", parts?.join(", ")).into()
+            }
+            _ => return None,
+        })
+    }
+
     /// Returns whether the value is a Tensor, or a number that a Tensor holds.
     pub(super) fn is_traced(&self) -> bool {
         matches!(self, Self::Tensor(..) | Self::Number)
@@ -419,6 +456,11 @@ impl<'a> Variables<'a> {
         Rc::new(Self { parent: Some(parent.clone()), ..Self::default() })
     }
 
+    /// Returns whether a `global` or `nonlocal` statement declares a name.
+    pub(super) fn is_declared_outer(&self, name: &str) -> bool {
+        self.globals.borrow().contains(name) || self.nonlocals.borrow().contains(name)
+    }
+
     /// Returns whether a name is a variable of the module here.
     pub(super) fn is_global(&self, name: &str) -> bool {
         match &self.parent {
@@ -431,7 +473,7 @@ impl<'a> Variables<'a> {
     }
 
     pub(super) fn get(&self, name: &str) -> Value<'a> {
-        if (self.globals.borrow().contains(name) || self.nonlocals.borrow().contains(name))
+        if self.is_declared_outer(name)
             && let Some(parent) = &self.parent
         {
             return parent.get(name);

@@ -3,6 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::super::declare::declare_rule;
+use super::super::formatting;
 use super::super::hashing;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
@@ -224,7 +225,8 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
         Expr::FString(string) => Some((FORMAT.to_owned(), formatted(ctx, string)?, PRINT)),
         // `"%.3f" % x`, `"%s: %d" % (name, n)`
         Expr::BinOp(operation) if let Some(values) = formatted_values(operation) => {
-            let value = formatted_as_number(&operation.left, values).find(|value| is_tensor(ctx, value))?;
+            let value =
+                formatting::percent_numbers(&operation.left, values).find(|value| is_tensor(ctx, value))?;
             Some((FORMAT.to_owned(), value, PRINT))
         }
         _ => None,
@@ -280,35 +282,16 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
         && let Some((text, values)) = call.arguments.args.split_first()
     {
         // `log.warning("loss %.3f", loss)`
-        let value = formatted_as_number(text, values).find(|value| is_tensor(ctx, value))?;
+        let value = formatting::percent_numbers(text, values).find(|value| is_tensor(ctx, value))?;
         return Some((FORMAT.to_owned(), value, PRINT));
     }
-    let text = attribute.value.as_string_literal_expr().filter(|_| method == "format")?;
-    let value = call.arguments.args.first()?;
-    (text.value.to_str().contains("{:") && is_tensor(ctx, value)).then(|| (FORMAT.to_owned(), value, PRINT))
+    let value = formatting::field_numbers(call).find(|value| is_tensor(ctx, value))?;
+    Some((FORMAT.to_owned(), value, PRINT))
 }
 
 fn logs(expression: &Expr) -> bool {
     let method = expression.as_call_expr().and_then(|call| call.func.as_attribute_expr());
     method.is_some_and(|method| LOGGING.contains(&method.attr.as_str()))
-}
-
-/// Returns the values that a text formats as numbers: `loss` in `"%s: %.3f" % (name, loss)`. A text whose conversions do
-/// not match the values, such as `"%(loss)d"` or `"%*d"`, has none.
-fn formatted_as_number<'e>(text: &Expr, values: &'e [Expr]) -> impl Iterator<Item = &'e Expr> {
-    let text = text.as_string_literal_expr().map(|text| text.value.to_str().replace("%%", ""));
-    let conversions: Vec<Option<char>> =
-        text.iter().flat_map(|text| text.split('%').skip(1)).map(conversion).collect();
-    let matches = conversions.len() == values.len() && conversions.iter().all(Option::is_some);
-    let is_number = |conversion: &Option<char>| conversion.is_some_and(|it| "diouxXeEfFgG".contains(it));
-    let pairs = conversions.into_iter().zip(values).filter(move |_| matches);
-    pairs.filter(move |(conversion, _)| is_number(conversion)).map(|(_, value)| value)
-}
-
-/// Returns the letter of a conversion: `f` for the text `.3f seconds` after a `%`.
-fn conversion(text: &str) -> Option<char> {
-    let is_flag = |it: char| it.is_ascii_digit() || matches!(it, '.' | '+' | '-' | ' ' | '#');
-    text.trim_start_matches(is_flag).chars().next().filter(char::is_ascii_alphabetic)
 }
 
 /// Finds an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.

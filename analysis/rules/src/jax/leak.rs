@@ -5,6 +5,8 @@ use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::super::evaluation::STORING;
+use super::super::outliving;
 use super::super::tracing::{self, Origin};
 use super::{is_operation, keeps_tracers, outlives, snippet, targets};
 use ag_flow::DefKind;
@@ -64,9 +66,7 @@ declare_rule! {
     }
 }
 
-/// Methods of containers that store their arguments.
-const STORING_METHODS: [&str; 7] =
-    ["add", "append", "appendleft", "extend", "insert", "setdefault", "update"];
+const HELP: &str = "return the value instead, and store it in the caller";
 
 fn check(ctx: &FunctionContext) {
     for statement in ctx.statements() {
@@ -86,7 +86,7 @@ fn check(ctx: &FunctionContext) {
         if let Stmt::Expr(expression) = statement
             && let Expr::Call(call) = &*expression.value
             && let Expr::Attribute(method) = &*call.func
-            && STORING_METHODS.contains(&method.attr.as_str())
+            && STORING.contains(&method.attr.as_str())
             && let Some(container) = outer_container(ctx, &method.value)
             && let Some(value) = call
                 .arguments
@@ -97,6 +97,11 @@ fn check(ctx: &FunctionContext) {
         {
             report(ctx, &expression.value, value, container);
         }
+    }
+    for leak in outliving::arrays(ctx, JAX_LEAK.code) {
+        let (value, place, user) = (snippet(ctx, leak.value), leak.place, leak.user);
+        let message = format!("`{value}` is traced, but stored in {place}: `{user}` uses it after the trace");
+        ctx.report(&JAX_LEAK, leak.at, message).why(ctx.why(leak.value)).help(HELP).emit();
     }
 }
 
@@ -135,7 +140,7 @@ fn report(ctx: &FunctionContext, at: &Expr, value: &Expr, destination: &Expr) {
         ),
     )
     .why(ctx.why(value))
-    .help("return the value instead, and store it in the caller")
+    .help(HELP)
     .emit();
 }
 

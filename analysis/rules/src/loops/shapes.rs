@@ -73,6 +73,9 @@ fn within(
             let first = call.arguments.args.first()?;
             if SHAPE_FIRST.contains(&function.as_str()) {
                 dimensions(ctx, first)
+            } else if function == "tensorflow.reshape" {
+                let shape = dimensions(ctx, call.arguments.find_argument_value("shape", 1)?)?;
+                shape.iter().all(|size| *size >= 0).then_some(shape)
             } else if SHAPE_PRESERVING.contains(&function.as_str()) {
                 inner(first)
             } else if matches!(function.as_str(), "tensorflow.constant" | "tensorflow.convert_to_tensor") {

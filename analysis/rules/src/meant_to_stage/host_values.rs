@@ -4,10 +4,11 @@ use ruff_python_ast::{
     Expr, ExprAttribute, ExprBinOp, ExprCall, ExprFString, ExprList, ExprName, ExprSubscript, ExprTuple,
     Operator, Stmt,
 };
-use ruff_text_size::Ranged;
+use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::formatting;
 use crate::guards::is_guarded;
 use crate::host_arrays::{self, Stored};
 use crate::tracing;
@@ -110,6 +111,7 @@ fn check(ctx: &FunctionContext) {
                 library(ctx, call);
                 value_method(ctx, call);
                 builtin(ctx, call);
+                method_formatted(ctx, call);
             }
             Expr::Attribute(attribute) if !numpy_methods => array_attribute(ctx, attribute),
             Expr::Subscript(item) if host_arrays::is_array(ctx, &item.value) => array_index(ctx, item),
@@ -464,20 +466,31 @@ fn formats_staged(ctx: &FunctionContext) -> bool {
 
 /// Reports `"%.2f" % x`.
 fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
-    let Expr::StringLiteral(format) = operation.left.as_ref() else { return };
-    let needs_number = {
-        let directives = format.value.to_str().replace("%%", "");
-        directives.contains('%') && !["%s", "%r", "%a", "%("].iter().any(|text| directives.contains(text))
-    };
     let values = expressions::elements(&operation.right);
-    let Some(value) = values.iter().find(|value| is_certain(ctx, value)) else { return };
-    if needs_number && !formats_staged(ctx) && !may_be_eager(ctx) && !is_guarded(ctx, operation.range()) {
-        let message = format!("a format needs the value of `{}`, a symbolic Tensor", ctx.text(value));
-        ctx.report(&HOST_VALUES, operation, message)
-            .why(ctx.why(value))
-            .help("use `tf.strings.format` or `tf.print`")
-            .emit();
+    let mut numbers = formatting::percent_numbers(&operation.left, values);
+    let Some(value) = numbers.find(|value| is_certain(ctx, value)) else { return };
+    if !formats_staged(ctx) && !may_be_eager(ctx) && !is_guarded(ctx, operation.range()) {
+        format_needs_value(ctx, operation.range(), value);
     }
+}
+
+/// Reports `"{:.2f}".format(x)`.
+fn method_formatted(ctx: &FunctionContext, call: &ExprCall) {
+    let mut numbers = formatting::field_numbers(call);
+    if let Some(value) = numbers.find(|value| is_certain(ctx, value))
+        && !formats_staged(ctx)
+        && !may_be_eager(ctx)
+    {
+        format_needs_value(ctx, call.range(), value);
+    }
+}
+
+fn format_needs_value(ctx: &FunctionContext, range: TextRange, value: &Expr) {
+    let message = format!("a format needs the value of `{}`, a symbolic Tensor", ctx.text(value));
+    ctx.report(&HOST_VALUES, range, message)
+        .why(ctx.why(value))
+        .help("use `tf.strings.format` or `tf.print`")
+        .emit();
 }
 
 /// Reports `f"{x:.2f}"`: a Tensor has no value to format.
@@ -492,15 +505,7 @@ fn formatted(ctx: &FunctionContext, text: &ExprFString) {
             && !may_be_eager(ctx)
             && !is_guarded(ctx, text.range())
         {
-            let value = ctx.text(&*interpolation.expression);
-            ctx.report(
-                &HOST_VALUES,
-                text,
-                format!("a format needs the value of `{value}`, a symbolic Tensor"),
-            )
-            .why(ctx.why(&interpolation.expression))
-            .help("use `tf.strings.format` or `tf.print`")
-            .emit();
+            format_needs_value(ctx, text.range(), &interpolation.expression);
         }
     }
 }

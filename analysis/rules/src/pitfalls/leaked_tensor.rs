@@ -7,6 +7,7 @@ use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
 use crate::hashing;
+use crate::outliving;
 use crate::pitfalls::{eager_reads, object_state};
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
@@ -82,6 +83,17 @@ declare_rule! {
 const HELP: &str = "store state in a `tf.Variable`, or return the Tensor";
 
 fn check(ctx: &FunctionContext) {
+    check_places(ctx);
+    for leak in outliving::arrays(ctx, LEAKED_TENSOR.code) {
+        let (place, user) = (leak.place, leak.user);
+        let message =
+            format!("{place} stores a symbolic Tensor of this graph: `{user}` uses it outside of the graph");
+        ctx.report(&LEAKED_TENSOR, leak.at, message).why(ctx.why(leak.value)).help(HELP).emit();
+    }
+}
+
+/// Finds Tensors by the types of the places where they are stored.
+fn check_places(ctx: &FunctionContext) {
     // A Tensor that is stored and read in the same graph does not leak. Every root and the training step of a Keras
     // model have a graph of their own. The other methods of Keras run as part of such a graph.
     let is_part = matches!(

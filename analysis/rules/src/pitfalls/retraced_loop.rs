@@ -7,10 +7,11 @@ use ruff_text_size::Ranged;
 use super::number_attributes::NumberAttributes;
 use super::python_numbers::{MANY_TRACES, Numbers, may_be_long};
 use super::staged_names::StagedNames;
+use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::declared;
+use crate::evaluation::{self, Changing};
 use crate::program::{Bound, ScopeId};
-use crate::{FileContext, evaluation};
 use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
@@ -171,19 +172,30 @@ impl<'a> Loops<'_, 'a> {
         }
         let changing =
             evaluation::changing_arguments(self.ctx.db, self.ctx.document, call.range(), MANY_TRACES);
-        let changes =
-            |position: usize, argument: &'a Expr| numbers.changes(argument) || changing.contains(&position);
-        let number = arguments.enumerate().find(|(position, argument)| changes(*position, argument));
-        let Some((_, number)) = number else { return };
-        let text = self.ctx.text(number);
-        let message = format!("`{function}` is retraced for each value of `{text}`, a Python number");
-        let report = self.ctx.report(&RETRACED_LOOP, number.range(), message);
+        let changes = |position: usize, argument: &'a Expr| {
+            let evaluated = changing.iter().find(|(changing, _)| *changing == position);
+            let evaluated = evaluated.map(|(_, changing)| *changing);
+            evaluated.or_else(|| numbers.changes(argument).then_some(Changing::Number))
+        };
+        let changed = arguments
+            .enumerate()
+            .find_map(|(position, argument)| Some((argument, changes(position, argument)?)));
+        let Some((argument, changing)) = changed else { return };
+        let text = self.ctx.text(argument);
+        let what = match changing {
+            Changing::Number => format!("value of `{text}`, a Python number"),
+            Changing::Text => format!("value of `{text}`, a Python string"),
+            Changing::Length => format!("length of `{text}`, a Python sequence"),
+        };
+        let message = format!("`{function}` is retraced for each {what}");
+        let report = self.ctx.report(&RETRACED_LOOP, argument.range(), message);
         match self.ctx.imports.local_name_of("tensorflow") {
-            Some(tf) => {
+            Some(tf) if changing == Changing::Number => {
+                let number = argument;
                 let edit = Edit::replace(number.range(), format!("{tf}.constant({text})"));
                 report.fix(Applicability::Unsafe, "Pass a Tensor", vec![edit]).emit();
             }
-            None => report.help("pass a Tensor").emit(),
+            _ => report.help("pass a Tensor").emit(),
         }
     }
     /// Returns the class of an object that an argument creates, if TensorFlow identifies its objects by identity:

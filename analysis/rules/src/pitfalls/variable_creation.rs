@@ -7,9 +7,12 @@ use super::every_trace::{self, Evaluated};
 use super::root_calls;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::evaluation;
 use crate::guards::is_guarded;
+use crate::variables::creates_variables;
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::{Dialect, RootKind};
+use ag_index::index::FunctionId;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -26,6 +29,9 @@ declare_rule! {
     /// ## Why is this bad?
     /// A `tf.function` may create variables only in its first trace. TensorFlow verifies that by tracing twice
     /// on the first call, and raises if the second trace creates a variable too.
+    ///
+    /// - what the evaluation of the program finds: a call that also a later trace evaluates, for example because it creates
+    ///   a variable for each key
     ///
     /// A variable created under a condition on the state of an object, as in `if self.v is None:`, is not reported.
     ///
@@ -67,6 +73,22 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
+    check_every_trace(ctx);
+    let faults = evaluation::faults_in(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()));
+    for (call, _) in &faults.variables {
+        let known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *call);
+        if let Some(Expr::Call(node)) = ctx.expression_at(*call).filter(|_| !known) {
+            let text = ctx.text(&*node.func);
+            let message =
+                format!("`{text}` creates variables in a later trace of the `tf.function`, which raises");
+            let help = "create all variables in the first trace, or outside the function";
+            ctx.report(&VARIABLE_CREATION, *call, message).help(help).emit();
+        }
+    }
+}
+
+/// Finds the calls that every trace of a function evaluates.
+fn check_every_trace(ctx: &FunctionContext) {
     let name = ctx.def().name.as_str();
     let in_every_trace = match ctx.dialect() {
         Dialect::Keras => {
@@ -137,28 +159,6 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
 fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
     ctx.resolve(&created.func)
         .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
-}
-
-/// Returns whether a function or class creates variables when it is called.
-fn creates_variables(name: &str) -> bool {
-    const NAMES: [&str; 6] = [
-        "tensorflow.Variable",
-        "tensorflow.random.Generator.from_seed",
-        "tensorflow.random.Generator.from_non_deterministic_state",
-        "keras.Variable",
-        "keras.random.SeedGenerator",
-        "keras.layers.Dropout",
-    ];
-    // Optimizers and metrics of Keras 3 create variables: their step, rate and totals.
-    let is_class_of = |module: &str| {
-        name.strip_prefix(module).is_some_and(|class| {
-            class.starts_with(|letter: char| letter.is_ascii_uppercase()) && !class.contains('.')
-        })
-    };
-    NAMES.contains(&name)
-        || ["keras.optimizers.", "tensorflow.optimizers.", "keras.metrics."]
-            .iter()
-            .any(|module| is_class_of(module))
 }
 
 /// Returns whether a Keras layer creates weights when it is first called.

@@ -1,0 +1,51 @@
+//! What the evaluation of a program finds in its functions.
+
+use ruff_text_size::TextRange;
+use rustc_hash::FxHashMap;
+
+/// How staged code reaches an expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Through a function that may not be called.
+    #[default]
+    Possible,
+    /// From a root, if conditions hold that are not known.
+    Conditional,
+    /// From a root.
+    Certain,
+}
+
+/// The expressions of a function that are traced arrays, relative to the function.
+pub(crate) type Traced = FxHashMap<TextRange, Reach>;
+
+/// What the program does in functions that are traced, as far as the framework rejects it.
+#[derive(Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    /// The expressions and targets that store traced arrays, and the text of an expression that uses the array after the
+    /// trace.
+    pub leaks: Vec<(TextRange, Reach, String)>,
+    /// The calls that create variables in a trace of a `tf.function` that is not the first one.
+    pub variables: Vec<(TextRange, Reach)>,
+}
+
+impl Faults {
+    /// Returns how staged code reaches a leak in a range.
+    pub(crate) fn leak(&self, range: TextRange) -> Option<Reach> {
+        let leak = self.leaks.iter().find(|(leak, ..)| leak.intersect(range).is_some());
+        leak.map(|(_, reach, _)| *reach)
+    }
+
+    /// Returns how staged code reaches a call that creates a variable.
+    pub(crate) fn variable(&self, range: TextRange) -> Option<Reach> {
+        self.variables.iter().find(|(call, _)| *call == range).map(|(_, reach)| *reach)
+    }
+}
+
+/// What changes between the calls of a `tf.function`, which is therefore traced again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Changing {
+    Number,
+    Text,
+    /// The length of a list or tuple.
+    Length,
+}
