@@ -87,6 +87,11 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
+    /// Returns the function.
+    pub fn id(&self) -> FunctionId<'a> {
+        FunctionId::new(self.db, self.document, self.path.clone())
+    }
+
     pub fn def(&self) -> &'a ast::StmtFunctionDef {
         self.ast.def()
     }

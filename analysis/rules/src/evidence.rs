@@ -26,7 +26,6 @@ use ag_flow::{Def, DefKind};
 use ag_index::assumptions::Source;
 use ag_index::dialect::{Dialect, RootKind};
 use ag_index::facts::Alternative;
-use ag_index::index::FunctionId;
 use ag_staging::fixpoint::is_fed_back;
 use ag_syntax::qname::QName;
 
@@ -122,10 +121,11 @@ pub(super) fn is_reached(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool
 
 /// Returns how staged code reaches a fault that the evaluation of the program finds, too.
 fn evaluated(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Option<Reach> {
-    let faults = || evaluation::faults_in(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()));
+    let faults = || evaluation::faults_in(ctx.db, ctx.id());
     match diagnostic.code {
         "AG404" | "AG506" => faults().leak(diagnostic.span.range),
         "AG406" => faults().variable(diagnostic.span.range),
+        "AG307" | "AG503" => faults().format(diagnostic.span.range),
         _ => None,
     }
 }

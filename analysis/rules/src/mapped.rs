@@ -91,7 +91,7 @@ impl<'a> FunctionView<'a> {
     fn of_context(ctx: &FunctionContext<'a>) -> Self {
         Self {
             db: ctx.db,
-            function: FunctionId::new(ctx.db, ctx.document, ctx.path.clone()),
+            function: ctx.id(),
             ast: ctx.ast,
             flow: ctx.flow,
             stage: Some(ctx.stage),

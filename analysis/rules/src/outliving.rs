@@ -3,7 +3,6 @@
 //! they are stored.
 
 use ag_db::diagnostic::Anchor;
-use ag_index::index::FunctionId;
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
@@ -24,7 +23,7 @@ pub(crate) struct Outliving<'a> {
 
 /// Returns the arrays that the function stores. Arrays of which the function already has a finding are not returned.
 pub(crate) fn arrays<'a>(ctx: &FunctionContext<'a>, code: &str) -> Vec<Outliving<'a>> {
-    let faults = evaluation::faults_in(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()));
+    let faults = evaluation::faults_in(ctx.db, ctx.id());
     let leaks = &faults.leaks;
     if leaks.is_empty() {
         return Vec::new();

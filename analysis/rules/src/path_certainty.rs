@@ -44,7 +44,7 @@ pub(super) fn is_definitely_reached(ctx: &FunctionContext, range: TextRange) -> 
     let mut calls =
         callers::of(ctx).take_while(|call| call.stage.is_some_and(|stage| !is_called_by_users(stage)));
     if matches!(ctx.dialect(), Dialect::Jax | Dialect::Torch) {
-        let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+        let function = ctx.id();
         return !is_guarded(ctx.db, function, ctx.ast, ctx.stage, range)
             && calls.all(|call| {
                 call.stage

@@ -122,7 +122,7 @@ pub(super) fn short_circuited_severity(ctx: &FunctionContext, test: &Expr) -> Se
 
 /// Returns whether the Python operands before the first Tensor are likely to hold in some call.
 fn evaluates_tensor(ctx: &FunctionContext, test: &Expr) -> bool {
-    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+    let function = ctx.id();
     let holds = |operand: &Expr| defaults::may_hold(ctx.db, function, ctx.ast, operand);
     // Modules run in both modes.
     let is_mode = |operand: &Expr| {
@@ -276,7 +276,7 @@ pub(super) fn is_created_before_tracing(ctx: &FunctionContext, expression: &Expr
     let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
     let outer =
         !definitions.is_empty() && definitions.iter().all(|definition| definition.kind == DefKind::Outer);
-    outer && is_outside_staged_code(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()))
+    outer && is_outside_staged_code(ctx.db, ctx.id())
 }
 
 /// Returns whether no enclosing function is staged. If so, the captured variables are created before tracing.
@@ -310,7 +310,7 @@ pub(super) fn is_captured_in_trace(ctx: &FunctionContext, expression: &Expr) -> 
     if definitions.is_empty() || definitions.iter().any(|definition| definition.kind != DefKind::Outer) {
         return false;
     }
-    let function = FunctionId::new(ctx.db, ctx.document, ctx.path.clone());
+    let function = ctx.id();
     let owner = functions_around(ctx.db, function).find(|around| {
         function_ast(ctx.db, *around).as_ref().is_some_and(|tree| {
             let mut parameters = tree.def().parameters.iter();

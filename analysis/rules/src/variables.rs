@@ -22,3 +22,24 @@ pub(crate) fn creates_variables(name: &str) -> bool {
             .iter()
             .any(|module| is_class_of(module))
 }
+
+/// Returns whether a Keras layer creates weights when it is first called.
+pub(crate) fn has_weights(name: &str) -> bool {
+    const LAYERS: [&str; 14] = [
+        "BatchNormalization",
+        "Conv1D",
+        "Conv2D",
+        "Conv2DTranspose",
+        "Conv3D",
+        "Dense",
+        "DepthwiseConv2D",
+        "EinsumDense",
+        "Embedding",
+        "GRU",
+        "LSTM",
+        "LayerNormalization",
+        "SeparableConv2D",
+        "SimpleRNN",
+    ];
+    name.strip_prefix("keras.layers.").is_some_and(|layer| LAYERS.contains(&layer))
+}

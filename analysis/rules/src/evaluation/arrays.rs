@@ -12,7 +12,7 @@ use super::traced::{Compiled, Mode};
 use super::trees::Constants;
 use super::values::{Partial, Transformation, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
-use crate::variables::creates_variables;
+use crate::variables::{creates_variables, has_weights};
 
 /// Decorators of libraries that return their function or class, or one that behaves like it.
 const TRANSPARENT: [&str; 27] = [
@@ -207,8 +207,7 @@ impl<'a> Evaluation<'_, 'a> {
             _ => {}
         }
         if self.traced.first() == Some(&Mode::Graph) && self.conditions == 0 && creates_variables(name) {
-            let place = (self.ctx.document, range);
-            self.created.push((place, self.reach()));
+            self.creates_variables(range);
         }
         if returns_array(name) || creates_array(name) {
             arguments.values().for_each(|value| self.used(value, range));
@@ -349,7 +348,24 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::unshaped()
             }
             ("jax.numpy.sort", [value, ..]) if value.holds_tensor() => Value::unshaped(),
+            (
+                "jax.numpy.split"
+                | "jax.numpy.array_split"
+                | "jax.numpy.unstack"
+                | "tensorflow.split"
+                | "tensorflow.unstack",
+                [values, ..],
+            ) => match values {
+                Value::Tensor(..) => Value::many(Value::unshaped()),
+                Value::Array | Value::Variable => Value::many(self.computed_array()),
+                _ => Value::Unknown,
+            },
             ("tensorflow.Variable", _) => Value::Variable,
+            ("keras.Sequential", [layers, ..]) if let Some(layers) = self.elements(layers)? => {
+                let layer = layers.into_iter().find(|layer| matches!(layer, Value::Weights(_)));
+                layer.unwrap_or(Value::Unknown)
+            }
+            _ if has_weights(name) => Value::Weights(Rc::default()),
             _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
             _ if returns_array(name) && arguments.values().any(|it| matches!(it, Value::Variable)) => {
                 self.computed_array()
@@ -462,6 +478,9 @@ fn creates_array(name: &str) -> bool {
 /// Returns whether a function returns one array for an array.
 fn returns_array(name: &str) -> bool {
     let Some((module, own)) = name.rsplit_once('.') else { return false };
+    if module == "tensorflow.RaggedTensor" || module == "tensorflow.ragged" {
+        return own.starts_with("from_") || own == "constant";
+    }
     let is_module = matches!(
         module,
         "jax.numpy"
@@ -476,6 +495,8 @@ fn returns_array(name: &str) -> bool {
             | "tensorflow.nn"
             | "tensorflow.linalg"
             | "tensorflow.signal"
+            | "tensorflow.strings"
+            | "tensorflow.image"
     );
     is_module && own.starts_with(char::is_lowercase) && !OTHER_RESULTS.contains(&own)
 }

@@ -170,6 +170,12 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Value::Compiled(compiled) => self.compiled_call(compiled, arguments, range),
             Value::Transformed(transformed) => self.transformed_call(transformed, arguments, range),
+            Value::Weights(exist) => {
+                if !exist.replace(true) && self.traced.first() == Some(&Mode::Graph) && self.conditions == 0 {
+                    self.creates_variables(range);
+                }
+                Ok(self.computed_array())
+            }
             Value::Class(class) => self.create(class, arguments),
             Value::Library(name) => self.library(name, arguments, range),
             Value::Layer(_) if self.hooks.is_empty() => self.call_module(callee, arguments, range),

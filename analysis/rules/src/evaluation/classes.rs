@@ -317,6 +317,9 @@ impl<'a> Evaluation<'_, 'a> {
             .and_then(|after| hierarchy.classes.iter().position(|class| std::ptr::eq(*class, after)))
             .map_or(0, |index| index + 1);
         for class in hierarchy.classes.into_iter().skip(skipped) {
+            if let Some(value) = self.class_attribute(class, name) {
+                return Ok(value);
+            }
             if let Some(def) = method(class, name) {
                 let scope = self.module_of(class).scope;
                 return self.within(&scope, |evaluation| evaluation.method(object, class, def));
@@ -348,6 +351,14 @@ impl<'a> Evaluation<'_, 'a> {
         Ok(if is_constant { value } else { Value::Unknown })
     }
 
+    /// Returns the value that the program has assigned to an attribute of a class.
+    fn class_attribute(&self, class: &ast::StmtClassDef, name: &str) -> Option<Value<'a>> {
+        if self.class_attributes.is_empty() {
+            return None;
+        }
+        self.class_attributes.get(&(std::ptr::from_ref(class), name.to_owned())).cloned()
+    }
+
     /// Returns an attribute of a class: a method, a constant, or `apply` of a `torch.autograd.Function`.
     fn of_class(&mut self, class: &'a ast::StmtClassDef, name: &str) -> Evaluated<Value<'a>> {
         let scope = self.module_of(class).scope;
@@ -361,6 +372,9 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let is_apply = hierarchy.is_differentiable && name == "apply";
         for owner in hierarchy.classes {
+            if let Some(value) = self.class_attribute(owner, name) {
+                return Ok(value);
+            }
             if let Some(def) = method(owner, if is_apply { "forward" } else { name }) {
                 let has = |wanted: &str| {
                     let mut names = def.decorator_list.iter().filter_map(|it| it.expression.as_name_expr());

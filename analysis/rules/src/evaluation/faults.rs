@@ -26,6 +26,8 @@ pub(crate) struct Faults {
     pub leaks: Vec<(TextRange, Reach, String)>,
     /// The calls that create variables in a trace of a `tf.function` that is not the first one.
     pub variables: Vec<(TextRange, Reach)>,
+    /// The operations `text % values` that format traced arrays as numbers.
+    pub formats: Vec<(TextRange, Reach)>,
 }
 
 impl Faults {
@@ -37,8 +39,17 @@ impl Faults {
 
     /// Returns how staged code reaches a call that creates a variable.
     pub(crate) fn variable(&self, range: TextRange) -> Option<Reach> {
-        self.variables.iter().find(|(call, _)| *call == range).map(|(_, reach)| *reach)
+        reach_of(&self.variables, range)
     }
+
+    /// Returns how staged code reaches an operation that formats an array.
+    pub(crate) fn format(&self, range: TextRange) -> Option<Reach> {
+        reach_of(&self.formats, range)
+    }
+}
+
+fn reach_of(all: &[(TextRange, Reach)], range: TextRange) -> Option<Reach> {
+    all.iter().find(|(known, _)| *known == range).map(|(_, reach)| *reach)
 }
 
 /// What changes between the calls of a `tf.function`, which is therefore traced again.

@@ -37,6 +37,7 @@ pub(super) enum Place<'a> {
     Container(Value<'a>),
     Attribute(Rc<Object<'a>>, String),
     Variable(Scope<'a>, &'a str),
+    ClassAttribute((*const ast::StmtClassDef, String)),
     /// The cache of a function with `@functools.cache`.
     Cache(CacheKey),
 }
@@ -105,6 +106,11 @@ impl<'a> Evaluation<'_, 'a> {
                     }
                 }
                 Place::Variable(scope, name) => scope.set(name, scope.get(name).leaked(leak, DEEPEST)),
+                Place::ClassAttribute(key) => {
+                    if let Some(value) = self.class_attributes.get_mut(&key) {
+                        *value = value.leaked(leak, DEEPEST);
+                    }
+                }
                 Place::Cache(key) => {
                     if let Some(value) = self.cached.get_mut(&key) {
                         *value = value.leaked(leak, DEEPEST);

@@ -143,6 +143,10 @@ pub(super) struct Evaluation<'c, 'a> {
     have_created: FxHashSet<(*const ast::StmtFunctionDef, Option<*const Object<'a>>)>,
     /// The calls that create variables in a trace that is not the first one.
     recreated: FxHashMap<(Document, TextRange), Reach>,
+    /// The attributes of classes that the program assigns: `Cell.last = y`.
+    class_attributes: FxHashMap<(*const ast::StmtClassDef, String), Value<'a>>,
+    /// The operations that format arrays as numbers.
+    formats: FxHashMap<(Document, TextRange), Reach>,
     /// The places where the current trace has stored arrays.
     stores: Vec<Store<'a>>,
     /// The arrays that have outlived their traces.
@@ -218,6 +222,8 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             created: Vec::new(),
             have_created: FxHashSet::default(),
             recreated: FxHashMap::default(),
+            class_attributes: FxHashMap::default(),
+            formats: FxHashMap::default(),
             stores: Vec::new(),
             leaks: Vec::new(),
             cached: FxHashMap::default(),

@@ -69,11 +69,15 @@ pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faul
                 found.leaks.push((range, *reach, user.clone()));
             }
         }
-        for (range, reach) in &faults.variables {
-            if let Some(range) = relative(*range)
-                && found.variable(range).is_none()
-            {
-                found.variables.push((range, *reach));
+        for (all, of_program) in
+            [(&mut found.variables, &faults.variables), (&mut found.formats, &faults.formats)]
+        {
+            for (range, reach) in of_program {
+                if let Some(range) = relative(*range)
+                    && !all.iter().any(|(known, _)| *known == range)
+                {
+                    all.push((range, *reach));
+                }
             }
         }
     }
@@ -161,12 +165,17 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         for ((document, range), reach) in self.recreated {
             faults.entry(document).or_default().variables.push((range, reach));
         }
+        for ((document, range), reach) in self.formats {
+            faults.entry(document).or_default().formats.push((range, reach));
+        }
         for faults in faults.values_mut() {
             faults
                 .leaks
                 .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
             faults.leaks.dedup_by_key(|(range, ..)| *range);
-            faults.variables.sort_by_key(|(range, _)| (range.start(), range.end()));
+            for all in [&mut faults.variables, &mut faults.formats] {
+                all.sort_by_key(|(range, _)| (range.start(), range.end()));
+            }
         }
         Observed { traced, changing, faults }
     }

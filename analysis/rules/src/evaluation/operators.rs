@@ -57,6 +57,9 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => {}
             }
         }
+        if let (Value::Text(text), Operator::Mod) = (left, op) {
+            self.formatted_values(text, right, range);
+        }
         self.check_bools(op, left, right, range)?;
         let dtype = self.promoted(op, left, right);
         let result = match (left, right) {

@@ -444,6 +444,11 @@ impl<'a> Evaluation<'_, 'a> {
                     items.push((name.into(), value));
                 }
             }
+            (Value::Class(class), _) if self.explores() => {
+                let key = (std::ptr::from_ref(*class), name.to_owned());
+                self.stored(Place::ClassAttribute(key.clone()), &value, range);
+                self.class_attributes.insert(key, value);
+            }
             // The setter of a property runs.
             (Value::Object(_), Some(name)) => self.forget_changes_of(vec![name]),
             (_, Some(name)) => drop(self.forgotten.insert(name)),

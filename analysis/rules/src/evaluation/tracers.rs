@@ -6,6 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::calls::Arguments;
 use super::values::Value;
 use super::{Evaluated, Evaluation};
+use crate::formatting::percent_positions;
 
 /// The methods of arrays whose results are not arrays.
 const OTHER_METHODS: [&str; 23] = [
@@ -65,6 +66,23 @@ const ARRAY_METHODS: [&str; 26] = [
 ];
 
 impl<'a> Evaluation<'_, 'a> {
+    /// Records that `text % values` formats an array as a number.
+    pub(super) fn formatted_values(&mut self, text: &str, values: &Value<'a>, range: TextRange) {
+        if self.traced.is_empty() || !self.explores() {
+            return;
+        }
+        let values = match values {
+            Value::Tuple(values) => values.to_vec(),
+            value => vec![value.clone()],
+        };
+        let positions = percent_positions(text, values.len());
+        if positions.into_iter().any(|position| matches!(values.get(position), Some(Value::Tensor(..)))) {
+            let (place, reach) = ((self.ctx.document, range), self.reach());
+            let known = self.formats.entry(place).or_default();
+            *known = (*known).max(reach);
+        }
+    }
+
     /// Evaluates a method of an array; `None` for other objects.
     pub(super) fn array_method(
         &mut self,

@@ -132,6 +132,12 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
+    /// Records a call that creates variables.
+    pub(super) fn creates_variables(&mut self, range: TextRange) {
+        let place = (self.ctx.document, range);
+        self.created.push((place, self.reach()));
+    }
+
     /// Records the variables that a `tf.function` has created and may not create. TensorFlow traces it a second time if
     /// the first trace creates variables, and no later trace may create any.
     fn created_in(
@@ -393,6 +399,7 @@ impl<'a> Value<'a> {
             (Self::None, Self::None)
             | (Self::Array, Self::Array)
             | (Self::Variable, Self::Variable)
+            | (Self::Weights(_), Self::Weights(_))
             | (Self::Leaked(_), Self::Leaked(_)) => true,
             (Self::Bool(own), Self::Bool(other)) => own == other,
             (Self::Int(own), Self::Int(other)) => own == other,

@@ -1,6 +1,6 @@
 //! The values of the evaluation: Python values as far as they determine sizes of Tensors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use ruff_python_ast as ast;
@@ -75,6 +75,8 @@ pub(super) enum Value<'a> {
     Rows(Rc<[Value<'a>]>),
     /// `DataLoader(data, batch_size=4)`
     Loader(Rc<Loader<'a>>),
+    /// `keras.layers.Dense(4)`, and whether it has been called, which creates its weights.
+    Weights(Rc<Cell<bool>>),
     /// `tf.Variable(0.0)`
     Variable,
     /// An array with a value, which was created before tracing.
@@ -438,6 +440,7 @@ impl<'a> Value<'a> {
                 }
             }
             Self::Object(object) => *object.attributes.borrow_mut() = None,
+            Self::Weights(exist) => exist.set(true),
             Self::Compiled(compiled) => compiled.function.forget(),
             Self::Transformed(transformed) => transformed.function.forget(),
             Self::Partial(partial) => partial.function.forget(),

@@ -3,6 +3,7 @@
 use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::super::declare::declare_rule;
+use super::super::evaluation;
 use super::super::formatting;
 use super::super::hashing;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
@@ -14,6 +15,7 @@ use ag_index::dialect::RootKind;
 use ag_index::facts::{Alternative, Fact, TensorKind};
 use ag_syntax::expressions::formatted_values;
 use ag_syntax::qname::QName;
+use ruff_text_size::Ranged;
 
 declare_rule! {
     /// ## What it does
@@ -125,9 +127,6 @@ const SERIALIZING: [&str; 6] = [
     "torch.from_dlpack",
 ];
 
-/// The methods of loggers that format a text.
-const LOGGING: [&str; 7] = ["critical", "debug", "error", "exception", "info", "log", "warning"];
-
 const FORMAT: &str = "the format specification";
 const LOOK_UP: &str = "look values up in an array, `jnp.array(values)[i]`; tracers have no hash";
 const PRINT: &str = "use `jax.debug.print`, which formats when the function runs";
@@ -135,6 +134,7 @@ const PRINT: &str = "use `jax.debug.print`, which formats when the function runs
 fn check(ctx: &FunctionContext) {
     let is_only_differentiated = ctx.stage.mode == RootKind::JaxGrad;
     let has_no_value = if is_only_differentiated { "" } else { " and has no value yet" };
+    let faults = evaluation::faults_in(ctx.db, ctx.id());
     for expression in ctx.expressions() {
         if is_only_differentiated && uses_value(ctx, expression) {
             continue;
@@ -143,12 +143,19 @@ fn check(ctx: &FunctionContext) {
             let value_text = snippet(ctx, value);
             (format!("{what} needs the value of `{value_text}`, which is traced{has_no_value}"), value, help)
         });
-        let Some((message, value, help)) = concretized.or_else(|| foreign(ctx, expression)) else { continue };
+        let Some((message, value, help)) = concretized.or_else(|| foreign(ctx, expression)) else {
+            // `template % loss`
+            if expression.is_bin_op_expr() && faults.format(expression.range()).is_some() {
+                let message = format!("{FORMAT} needs the value of an array, which is traced{has_no_value}");
+                ctx.report(&JAX_CONCRETIZE, expression, message).help(PRINT).emit();
+            }
+            continue;
+        };
         if is_created_before_tracing(ctx, value) {
             continue;
         }
         // A logger catches the error, and prints it.
-        let highest = if logs(expression) { Severity::Warning } else { Severity::Error };
+        let highest = if formatting::logs(expression) { Severity::Warning } else { Severity::Error };
         ctx.report(&JAX_CONCRETIZE, expression, message)
             .severity(value_severity(ctx, value).min(highest))
             .why(ctx.why(value))
@@ -278,20 +285,9 @@ fn of_method<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<Concr
     if matches!(method, "item" | "tolist" | "tobytes") && (is_tensor(ctx, &attribute.value) || is_object()) {
         return Some((format!("`.{method}()`"), &attribute.value, "keep the array"));
     }
-    if LOGGING.contains(&method)
-        && let Some((text, values)) = call.arguments.args.split_first()
-    {
-        // `log.warning("loss %.3f", loss)`
-        let value = formatting::percent_numbers(text, values).find(|value| is_tensor(ctx, value))?;
-        return Some((FORMAT.to_owned(), value, PRINT));
-    }
-    let value = formatting::field_numbers(call).find(|value| is_tensor(ctx, value))?;
+    let mut numbers = formatting::logged_numbers(call).chain(formatting::field_numbers(call));
+    let value = numbers.find(|value| is_tensor(ctx, value))?;
     Some((FORMAT.to_owned(), value, PRINT))
-}
-
-fn logs(expression: &Expr) -> bool {
-    let method = expression.as_call_expr().and_then(|call| call.func.as_attribute_expr());
-    method.is_some_and(|method| LOGGING.contains(&method.attr.as_str()))
 }
 
 /// Finds an index or slice bound of a Python sequence: `layers[i]`, `layers[:i]`.

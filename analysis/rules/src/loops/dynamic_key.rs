@@ -8,6 +8,7 @@ use super::carried::{StagedLoop, staged_loops};
 use super::mutation::{Change, container_class, mutations};
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::hashing;
 use ag_db::diagnostic::Severity;
 use ag_syntax::qname::QName;
 
@@ -152,6 +153,8 @@ impl<'a> SourceOrderVisitor<'a> for Items<'_, 'a> {
         if let Expr::Subscript(item) = expression
             && self.ctx.fact(&item.slice).is_tensor()
             && let Some(class) = container_class(self.ctx, &item.value)
+                // `collections.Counter()`
+                .or_else(|| hashing::is_dict(self.ctx.python_fact(&item.value)).then_some("dict"))
         {
             self.found.push((item, class));
         }

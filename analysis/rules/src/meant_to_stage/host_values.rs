@@ -8,6 +8,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::evaluation;
 use crate::formatting;
 use crate::guards::is_guarded;
 use crate::host_arrays::{self, Stored};
@@ -90,6 +91,8 @@ const ACCEPT_TENSORS: [&str; 8] = [
     "numpy.str_",
 ];
 
+const FORMAT_HELP: &str = "use `tf.strings.format` or `tf.print`";
+
 fn check(ctx: &FunctionContext) {
     let numpy_methods = numpy_methods_are_enabled(ctx);
     for (statement, Stored { array, value }) in host_arrays::stored(ctx) {
@@ -105,8 +108,13 @@ fn check(ctx: &FunctionContext) {
                 .emit();
         }
     }
+    let faults = evaluation::faults_in(ctx.db, ctx.id());
     for expression in ctx.expressions() {
         match expression {
+            Expr::BinOp(operation) if faults.format(operation.range()).is_some() && !formats_staged(ctx) => {
+                let message = "the format needs the value of a symbolic Tensor, which it does not have while the graph is built";
+                ctx.report(&HOST_VALUES, operation, message).help(FORMAT_HELP).emit();
+            }
             Expr::Call(call) if !is_guarded(ctx, call.range()) => {
                 library(ctx, call);
                 value_method(ctx, call);
@@ -412,8 +420,13 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
         "hash" => "`x.ref()`",
         _ => return,
     };
+    // Keras calls its methods with Tensors.
+    let is_passed = |argument: &Expr| {
+        ctx.root() == Some(RootKind::KerasMethod) && name != "len" && is_staged_parameter(ctx, argument)
+    };
     let is_certain = |argument: &&Expr| {
-        is_certain(ctx, argument) && (name != "len" || tracing::origin(ctx, argument) == Origin::Computed)
+        (is_certain(ctx, argument) || is_passed(argument))
+            && (name != "len" || tracing::origin(ctx, argument) == Origin::Computed)
     };
     let Some(argument) = call.arguments.args.iter().find(is_certain) else { return };
     let message = format!(
@@ -421,6 +434,15 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
         ctx.text(argument)
     );
     ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(format!("use {instead}")).emit();
+}
+
+/// Returns whether an expression is a parameter that receives a Tensor, and that the function does not assign.
+fn is_staged_parameter(ctx: &FunctionContext, expression: &Expr) -> bool {
+    let Expr::Name(name) = expression else { return false };
+    let definitions = ctx.flow.definitions_of(name.range, &QName::from(&name.id));
+    let is_parameter = |it: &ag_flow::Def| matches!(it.kind, DefKind::Parameter(_));
+    definitions.iter().all(|definition| is_parameter(definition))
+        && ctx.parameter(&name.id).is_some_and(|it| it.binding == Binding::Staged)
 }
 
 /// Returns whether the function may run with eager Tensors. Outside of a `tf.function`, functions such as
@@ -474,9 +496,9 @@ fn percent_formatted(ctx: &FunctionContext, operation: &ExprBinOp) {
     }
 }
 
-/// Reports `"{:.2f}".format(x)`.
+/// Reports `"{:.2f}".format(x)` and `log.warning("%.2f", x)`.
 fn method_formatted(ctx: &FunctionContext, call: &ExprCall) {
-    let mut numbers = formatting::field_numbers(call);
+    let mut numbers = formatting::field_numbers(call).chain(formatting::logged_numbers(call));
     if let Some(value) = numbers.find(|value| is_certain(ctx, value))
         && !formats_staged(ctx)
         && !may_be_eager(ctx)
@@ -487,10 +509,7 @@ fn method_formatted(ctx: &FunctionContext, call: &ExprCall) {
 
 fn format_needs_value(ctx: &FunctionContext, range: TextRange, value: &Expr) {
     let message = format!("a format needs the value of `{}`, a symbolic Tensor", ctx.text(value));
-    ctx.report(&HOST_VALUES, range, message)
-        .why(ctx.why(value))
-        .help("use `tf.strings.format` or `tf.print`")
-        .emit();
+    ctx.report(&HOST_VALUES, range, message).why(ctx.why(value)).help(FORMAT_HELP).emit();
 }
 
 /// Reports `f"{x:.2f}"`: a Tensor has no value to format.

@@ -14,6 +14,10 @@ const MAX_STEPS: u32 = 64;
 
 /// Returns whether the value is certainly one dense Tensor or one Variable.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
+    // The evaluation of the program follows attributes.
+    if expression.is_attribute_expr() && ctx.is_traced_value(expression) {
+        return true;
+    }
     let kind = ctx.python_fact(expression).tensor_kind();
     matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))
         && is_single_tensor(ctx, expression, &mut 0)

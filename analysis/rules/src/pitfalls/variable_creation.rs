@@ -9,10 +9,9 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::evaluation;
 use crate::guards::is_guarded;
-use crate::variables::creates_variables;
+use crate::variables::{creates_variables, has_weights};
 use ag_db::diagnostic::Severity;
 use ag_index::dialect::{Dialect, RootKind};
-use ag_index::index::FunctionId;
 use ag_syntax::qname::QName;
 
 declare_rule! {
@@ -74,7 +73,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     check_every_trace(ctx);
-    let faults = evaluation::faults_in(ctx.db, FunctionId::new(ctx.db, ctx.document, ctx.path.clone()));
+    let faults = evaluation::faults_in(ctx.db, ctx.id());
     for (call, _) in &faults.variables {
         let known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *call);
         if let Some(Expr::Call(node)) = ctx.expression_at(*call).filter(|_| !known) {
@@ -159,25 +158,4 @@ fn created<'a>(ctx: &FunctionContext<'a>, call: &'a ExprCall) -> Option<&'a Expr
 fn is_variable(ctx: &FunctionContext, created: &ExprCall) -> bool {
     ctx.resolve(&created.func)
         .is_some_and(|name| matches!(name.as_str(), "tensorflow.Variable" | "keras.Variable"))
-}
-
-/// Returns whether a Keras layer creates weights when it is first called.
-fn has_weights(name: &str) -> bool {
-    const LAYERS: [&str; 14] = [
-        "BatchNormalization",
-        "Conv1D",
-        "Conv2D",
-        "Conv2DTranspose",
-        "Conv3D",
-        "Dense",
-        "DepthwiseConv2D",
-        "EinsumDense",
-        "Embedding",
-        "GRU",
-        "LSTM",
-        "LayerNormalization",
-        "SeparableConv2D",
-        "SimpleRNN",
-    ];
-    name.strip_prefix("keras.layers.").is_some_and(|layer| LAYERS.contains(&layer))
 }
