@@ -24,6 +24,7 @@ mod generators;
 mod guards;
 mod hashing;
 mod host_arrays;
+mod host_library;
 mod jax;
 mod loops;
 mod mapped;

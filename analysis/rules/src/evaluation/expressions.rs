@@ -73,7 +73,10 @@ impl<'a> Evaluation<'_, 'a> {
                     Value::Unknown if matches!(object, Value::Unknown | Value::Library(_)) => {
                         self.of_library(expression, frame)
                     }
-                    value => value,
+                    value => {
+                        self.captured(&object, &attribute.attr, &value, attribute.range());
+                        value
+                    }
                 }
             }
             Expr::Tuple(tuple) => self.all(&tuple.elts, frame)?.map_or(Value::Unknown, Value::tuple),
@@ -451,7 +454,11 @@ impl<'a> Evaluation<'_, 'a> {
                 ast::InterpolatedStringElement::Literal(literal) => formatted.push_str(&literal.value),
                 ast::InterpolatedStringElement::Interpolation(part) => {
                     let is_plain = part.format_spec.is_none() && part.conversion.is_none();
-                    match self.value(&part.expression, frame)? {
+                    let value = self.value(&part.expression, frame)?;
+                    if part.format_spec.is_some() {
+                        self.used_operand(&value, part.range());
+                    }
+                    match value {
                         Value::Text(text) if is_plain => formatted.push_str(&text),
                         Value::Int(value) if is_plain => formatted.push_str(&value.to_string()),
                         _ => is_known = false,

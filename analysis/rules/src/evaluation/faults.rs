@@ -26,6 +26,8 @@ pub(crate) struct Faults {
     pub leaks: Vec<(TextRange, Reach, String)>,
     /// The calls that create variables in a trace of a `tf.function` that is not the first one.
     pub variables: Vec<(TextRange, Reach)>,
+    /// The attributes that are constants of a graph, and change before a call that uses the graph again.
+    pub captures: Vec<(TextRange, Reach)>,
     /// The operations `text % values` that format traced arrays as numbers.
     pub formats: Vec<(TextRange, Reach)>,
 }
@@ -40,6 +42,11 @@ impl Faults {
     /// Returns how staged code reaches a call that creates a variable.
     pub(crate) fn variable(&self, range: TextRange) -> Option<Reach> {
         reach_of(&self.variables, range)
+    }
+
+    /// Returns how staged code reaches an attribute that is a constant of a graph.
+    pub(crate) fn capture(&self, range: TextRange) -> Option<Reach> {
+        reach_of(&self.captures, range)
     }
 
     /// Returns how staged code reaches an operation that formats an array.
@@ -57,6 +64,6 @@ fn reach_of(all: &[(TextRange, Reach)], range: TextRange) -> Option<Reach> {
 pub(crate) enum Changing {
     Number,
     Text,
-    /// The length of a list or tuple.
+    /// The length of a list, tuple or dictionary.
     Length,
 }

@@ -168,17 +168,8 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
         let Value::Function(cached) = function else { return self.call(function, arguments, range) };
-        let parts: Vec<String> = arguments
-            .values()
-            .map(|value| match value {
-                Value::None => "None".to_owned(),
-                Value::Bool(value) => value.to_string(),
-                Value::Int(value) => value.to_string(),
-                Value::Float(value) => value.to_string(),
-                Value::Text(text) => format!("{text:?}"),
-                _ => "?".to_owned(),
-            })
-            .collect();
+        let parts: Vec<String> =
+            arguments.values().map(|value| value.constant().unwrap_or_else(|| "?".to_owned())).collect();
         let key = (std::ptr::from_ref(cached.def), parts.join(","));
         if let Some(known @ Value::Leaked(_)) = self.cached.get(&key) {
             return Ok(known.clone());

@@ -21,6 +21,7 @@ mod arrays;
 mod branches;
 mod builtins;
 mod calls;
+mod captures;
 mod classes;
 mod containers;
 mod dtypes;
@@ -61,6 +62,7 @@ use crate::sources::{Contexts, Sources};
 use ag_db::{Db, Document, with_text};
 use ag_index::index::tree_of;
 use ag_staging::queries;
+use captures::{Capture, FunctionKey};
 use effects::Functions;
 use exports::Declared;
 pub(crate) use faults::{Changing, Reach, Traced};
@@ -140,9 +142,15 @@ pub(super) struct Evaluation<'c, 'a> {
     /// The calls that have created variables in the current trace of a `tf.function`.
     created: Vec<((Document, TextRange), Reach)>,
     /// The functions, and the objects whose methods they are, that have created variables.
-    have_created: FxHashSet<(*const ast::StmtFunctionDef, Option<*const Object<'a>>)>,
+    have_created: FxHashSet<FunctionKey<'a>>,
     /// The calls that create variables in a trace that is not the first one.
     recreated: FxHashMap<(Document, TextRange), Reach>,
+    /// The compiled function that is being evaluated.
+    function: Option<FunctionKey<'a>>,
+    /// The constants with which compiled functions have been called.
+    signatures: FxHashSet<(FunctionKey<'a>, Vec<Option<String>>)>,
+    /// The attributes that traced code has read.
+    captures: Vec<Capture<'a>>,
     /// The attributes of classes that the program assigns: `Cell.last = y`.
     class_attributes: FxHashMap<(*const ast::StmtClassDef, String), Value<'a>>,
     /// The operations that format arrays as numbers.
@@ -222,6 +230,9 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             created: Vec::new(),
             have_created: FxHashSet::default(),
             recreated: FxHashMap::default(),
+            function: None,
+            signatures: FxHashSet::default(),
+            captures: Vec::new(),
             class_attributes: FxHashMap::default(),
             formats: FxHashMap::default(),
             stores: Vec::new(),

@@ -69,9 +69,11 @@ pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faul
                 found.leaks.push((range, *reach, user.clone()));
             }
         }
-        for (all, of_program) in
-            [(&mut found.variables, &faults.variables), (&mut found.formats, &faults.formats)]
-        {
+        for (all, of_program) in [
+            (&mut found.variables, &faults.variables),
+            (&mut found.formats, &faults.formats),
+            (&mut found.captures, &faults.captures),
+        ] {
             for (range, reach) in of_program {
                 if let Some(range) = relative(*range)
                     && !all.iter().any(|(known, _)| *known == range)
@@ -165,6 +167,10 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         for ((document, range), reach) in self.recreated {
             faults.entry(document).or_default().variables.push((range, reach));
         }
+        for capture in self.captures.into_iter().filter(|capture| capture.is_stale) {
+            let (document, range) = capture.place;
+            faults.entry(document).or_default().captures.push((range, capture.reach));
+        }
         for ((document, range), reach) in self.formats {
             faults.entry(document).or_default().formats.push((range, reach));
         }
@@ -173,8 +179,9 @@ impl<'c, 'a> Evaluation<'c, 'a> {
                 .leaks
                 .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
             faults.leaks.dedup_by_key(|(range, ..)| *range);
-            for all in [&mut faults.variables, &mut faults.formats] {
-                all.sort_by_key(|(range, _)| (range.start(), range.end()));
+            for all in [&mut faults.variables, &mut faults.formats, &mut faults.captures] {
+                all.sort_by_key(|(range, reach)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
+                all.dedup_by_key(|(range, _)| *range);
             }
         }
         Observed { traced, changing, faults }
@@ -228,6 +235,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             self.depth = 0;
             self.nested = 0;
             self.conditions = 0;
+            self.function = None;
             self.traced.clear();
             self.yielded.clear();
             self.returns.clear();

@@ -359,6 +359,12 @@ impl<'a> Evaluation<'_, 'a> {
                 if matches!(object, Value::Tensor(..)) && attribute.attr.as_str() == "data" {
                     return Err(Stop);
                 }
+                // Rules about syntax find changes of objects with a name: `model.rate = 0.1`.
+                if let Value::Object(changed) = &object
+                    && !attribute.value.is_name_expr()
+                {
+                    self.changed(changed, &attribute.attr, &value);
+                }
                 self.set_attribute(&object, &attribute.attr, value, target.range());
             }
             Expr::Tuple(_) | Expr::List(_) => {

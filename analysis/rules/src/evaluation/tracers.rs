@@ -68,15 +68,15 @@ const ARRAY_METHODS: [&str; 26] = [
 impl<'a> Evaluation<'_, 'a> {
     /// Records that `text % values` formats an array as a number.
     pub(super) fn formatted_values(&mut self, text: &str, values: &Value<'a>, range: TextRange) {
-        if self.traced.is_empty() || !self.explores() {
-            return;
-        }
         let values = match values {
             Value::Tuple(values) => values.to_vec(),
             value => vec![value.clone()],
         };
         let positions = percent_positions(text, values.len());
-        if positions.into_iter().any(|position| matches!(values.get(position), Some(Value::Tensor(..)))) {
+        let numbers: Vec<_> = positions.into_iter().filter_map(|position| values.get(position)).collect();
+        numbers.iter().for_each(|value| self.used_operand(value, range));
+        let is_traced = self.explores() && !self.traced.is_empty();
+        if is_traced && numbers.iter().any(|value| matches!(value, Value::Tensor(..))) {
             let (place, reach) = ((self.ctx.document, range), self.reach());
             let known = self.formats.entry(place).or_default();
             *known = (*known).max(reach);

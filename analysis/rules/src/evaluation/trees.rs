@@ -78,6 +78,9 @@ impl<'a> Evaluation<'_, 'a> {
         mut arguments: Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if self.traced.is_empty() {
+            self.called_again(compiled, &arguments);
+        }
         let is_function = compiled.mode == Mode::Graph && self.traced.is_empty();
         if is_function {
             self.record_changing(&arguments, range);
@@ -123,6 +126,10 @@ impl<'a> Evaluation<'_, 'a> {
                 Value::Text(text) => (Changing::Text, text.to_string()),
                 Value::Tuple(_) | Value::List(_) => match value.elements() {
                     Some(elements) => (Changing::Length, elements.len().to_string()),
+                    None => continue,
+                },
+                Value::Dict(items) => match &*items.borrow() {
+                    Some(items) => (Changing::Length, items.len().to_string()),
                     None => continue,
                 },
                 _ => continue,

@@ -348,6 +348,18 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Returns the text of a constant; `None` for other values.
+    pub(super) fn constant(&self) -> Option<String> {
+        Some(match self {
+            Self::None => "None".to_owned(),
+            Self::Bool(value) => value.to_string(),
+            Self::Int(value) => value.to_string(),
+            Self::Float(value) => format!("{value:?}"),
+            Self::Text(text) => format!("{text:?}"),
+            _ => return None,
+        })
+    }
+
     /// Returns the value as a key of a dictionary; `None` if it is not known.
     pub(super) fn key(&self) -> Option<Rc<str>> {
         Some(match self {

@@ -6,6 +6,7 @@ use super::super::declare::declare_rule;
 use super::super::evaluation;
 use super::super::formatting;
 use super::super::hashing;
+use super::super::host_library;
 use super::super::tracing::{self, Origin, is_created_before_tracing, is_tensor};
 use super::super::{FunctionContext, parts};
 use super::{snippet, value_severity};
@@ -251,6 +252,7 @@ fn of_builtin<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
             "keep the array; use `x.astype(int)` or `x.astype(float)` to convert its dtype"
         }
         "range" => "use `jax.lax.fori_loop`, or make the bound a static argument",
+        "bin" | "chr" | "hex" | "oct" => "call it before or after tracing",
         "set" => LOOK_UP,
         _ => return None,
     };
@@ -268,6 +270,9 @@ fn of_library<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall, name: &str) ->
     if let Some(function) = name.strip_prefix("random.").filter(|function| RANDOM.contains(function)) {
         let value = call.arguments.args.iter().find(|value| is_tensor(ctx, value))?;
         return Some((format!("`random.{function}`"), value, "use `jax.random` with a key"));
+    }
+    if let Some(value) = host_library::needed(call, name, false, &|value| is_tensor(ctx, value)) {
+        return Some((format!("`{name}`"), value, "call it before or after tracing"));
     }
     let value = call.arguments.args.first()?;
     (SERIALIZING.contains(&name) && is_tensor(ctx, value))

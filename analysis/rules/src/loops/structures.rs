@@ -1,6 +1,6 @@
 //! The nested structure of values: the number of Tensors and their containers.
 
-use ruff_python_ast::{Expr, Operator};
+use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::carried::{StagedLoop, augmented};
 use crate::FunctionContext;
@@ -52,8 +52,25 @@ impl Structure {
                 keys.iter_mut().for_each(|keys| keys.sort());
                 Self::Dict(keys)
             }
+            Expr::Call(call) => match Self::of_fact(ctx, value) {
+                Self::Unknown | Self::Sequence { items: None, .. } | Self::Dict(None) => {
+                    Self::of_result(ctx, call, depth).unwrap_or_else(|| Self::of_fact(ctx, value))
+                }
+                known => known,
+            },
             _ => Self::of_fact(ctx, value),
         }
+    }
+
+    /// Returns the structure of the result of a function of the project: `return x, y` as its only `return`, at the end.
+    fn of_result(ctx: &FunctionContext, call: &ast::ExprCall, depth: u32) -> Option<Self> {
+        let (helper, _) = ctx.callee_context(call)?;
+        if helper.statements().into_iter().filter(|statement| statement.is_return_stmt()).count() != 1 {
+            return None;
+        }
+        let returned = helper.def().body.last()?.as_return_stmt()?.value.as_deref()?;
+        let is_display = returned.is_tuple_expr() || returned.is_list_expr() || returned.is_dict_expr();
+        is_display.then(|| Self::within(&helper, returned, depth + 1))
     }
 
     fn of_fact(ctx: &FunctionContext, value: &Expr) -> Self {

@@ -12,6 +12,7 @@ use crate::evaluation;
 use crate::formatting;
 use crate::guards::is_guarded;
 use crate::host_arrays::{self, Stored};
+use crate::host_library;
 use crate::tracing;
 use crate::tracing::Origin;
 use ag_flow::DefKind;
@@ -135,6 +136,18 @@ fn check(ctx: &FunctionContext) {
 /// Reports symbolic Tensors as arguments of library functions: `np.sin(x)`, `math.sqrt(x)`, `os.path.basename(x)`.
 fn library(ctx: &FunctionContext, call: &ExprCall) {
     let Some(function) = ctx.resolve(&call.func) else { return };
+    let is_needed = |value: &Expr| is_certain(ctx, value);
+    if let Some(argument) = host_library::needed(call, &function, ctx.converts(), &is_needed)
+        && !may_be_eager(ctx)
+    {
+        let text = ctx.text(argument);
+        let message = format!(
+            "`{function}` needs the value of `{text}`, a symbolic Tensor without a value while the graph is built"
+        );
+        let help = "use an operation of TensorFlow, or `tf.py_function`";
+        ctx.report(&HOST_VALUES, call, message).why(ctx.why(argument)).help(help).emit();
+        return;
+    }
     let library = match function.split('.').collect::<Vec<_>>().as_slice() {
         ["numpy", "linalg", _] | ["numpy", _] if !ACCEPT_TENSORS.contains(&function.as_str()) => "NumPy",
         // `np.add.at(counts, labels, 1)`
@@ -418,6 +431,7 @@ fn builtin(ctx: &FunctionContext, call: &ExprCall) {
         "range" if python => "`tf.while_loop`, or decorate the code with `@tf.function`",
         "round" => "`tf.round`",
         "hash" => "`x.ref()`",
+        "bin" | "chr" | "hex" | "oct" => "`tf.py_function`",
         _ => return,
     };
     // Keras calls its methods with Tensors.

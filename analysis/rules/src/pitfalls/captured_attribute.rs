@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
+use crate::evaluation;
 use crate::object_changes::{Called, Class, Code, ObjectChanges, Store, object_changes};
 use ag_db::diagnostic::{Anchor, Span};
 use ag_db::{Db, Document};
@@ -101,6 +102,29 @@ const MAX_CALLS: usize = 3;
 const PLAIN_BASES: [&str; 4] = ["object", "ABC", "Generic", "Protocol"];
 
 fn check(ctx: &FunctionContext) {
+    check_loops(ctx);
+    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    for (range, _) in &faults.captures {
+        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
+        if let Some(read) = ctx.expression_at(*range).filter(|_| !is_known) {
+            let message = format!(
+                "`{}` is a constant of the compiled function: later assignments do not change it",
+                ctx.text(read)
+            );
+            ctx.report(&CAPTURED_ATTRIBUTE, *range, message).help(help(ctx.dialect())).emit();
+        }
+    }
+}
+
+fn help(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Jax => "pass the value as an argument",
+        _ => "make it a `tf.Variable`, or pass the value as an argument",
+    }
+}
+
+/// Finds attributes that loops change.
+fn check_loops(ctx: &FunctionContext) {
     let Some(root) = root_of(ctx) else { return };
     let mut documents = vec![ctx.document];
     add(&mut documents, root.document);
@@ -148,10 +172,7 @@ fn report(
         ctx.text(read),
         root.path.name()
     );
-    let mut report = ctx.report(&CAPTURED_ATTRIBUTE, read, message).help(match search.dialect {
-        Dialect::Jax => "pass the value as an argument",
-        _ => "make it a `tf.Variable`, or pass the value as an argument",
-    });
+    let mut report = ctx.report(&CAPTURED_ATTRIBUTE, read, message).help(help(search.dialect));
     if let Some((path, range)) = &store.place {
         let span = Span { document, anchor: Anchor::Function(path.clone()), range: *range };
         report = report.label(span, "assigned here between two calls");

@@ -185,7 +185,7 @@ impl<'a> Loops<'_, 'a> {
         let what = match changing {
             Changing::Number => format!("value of `{text}`, a Python number"),
             Changing::Text => format!("value of `{text}`, a Python string"),
-            Changing::Length => format!("length of `{text}`, a Python sequence"),
+            Changing::Length => format!("length of `{text}`, a Python container"),
         };
         let message = format!("`{function}` is retraced for each {what}");
         let report = self.ctx.report(&RETRACED_LOOP, argument.range(), message);
