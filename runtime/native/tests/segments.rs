@@ -171,6 +171,7 @@ fn products_with_few_columns() {
         (37, 130, 7),
         (70, 200, 10),
         (26, 1100, 12),
+        (1, 30, 45),
     ] {
         for (a, b) in [("%x.0", "%y.1"), ("%3", "%y.1"), ("%x.0", "%4"), ("%3", "%4")] {
             let sizes = |is_transposed: bool, m: usize, n: usize| if is_transposed { (n, m) } else { (m, n) };

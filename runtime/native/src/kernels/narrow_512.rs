@@ -9,7 +9,7 @@
 //! - If columns of `a` are contiguous, as in the second product, the lanes are rows of the result. Sixteen rows are transposed
 //!   when they are stored.
 //! - If rows of `a` are contiguous, the lanes are parts of dot products with columns of `b`. These columns are copied first if
-//!   they are not contiguous.
+//!   they are not contiguous. A row times a transposed matrix, `gradient @ weight.t()`, is the same with exchanged factors.
 #![allow(unsafe_code, reason = "kernels read and write memory by address")]
 
 use std::arch::x86_64::{
@@ -35,7 +35,16 @@ const STRIDE: usize = DEPTH + LANES;
 
 /// Returns whether the product is faster here than with vectors of columns.
 pub(crate) fn is_suitable(product: &Product) -> bool {
-    (1..=COLUMNS).contains(&product.columns) && (has_long_columns(product) || has_long_rows(product))
+    let is_narrow = |product| has_long_columns(product) || has_long_rows(product);
+    (1..=COLUMNS).contains(&product.columns) && is_narrow(product)
+        || exchanged(product).is_some_and(|product| has_long_rows(&product))
+}
+
+/// Returns the product with exchanged factors, if it has one row and columns of `b` are contiguous. Its result is the same.
+fn exchanged(product: &Product) -> Option<Product> {
+    let Product { rows, columns, a, b, .. } = *product;
+    let is_row = rows == 1 && columns > COLUMNS && b[0] == 1 && a[1] == 1;
+    is_row.then_some(Product { rows: columns, columns: 1, a: [b[1], 1], b: [1, 1], ..*product })
 }
 
 fn has_long_columns(product: &Product) -> bool {
@@ -67,7 +76,12 @@ struct Buffer([f32; COLUMNS * STRIDE]);
 /// See [`super::product::Kernel`]; the processor must have AVX-512, and the product must be suitable.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn f32(product: &Product, c: *mut u8, a: *const u8, b: *const u8) {
-    let (c, a, b) = (c.cast::<f32>(), a.cast::<f32>(), b.cast::<f32>());
+    let (c, mut a, mut b) = (c.cast::<f32>(), a.cast::<f32>(), b.cast::<f32>());
+    let exchanged = exchanged(product);
+    if exchanged.is_some() {
+        std::mem::swap(&mut a, &mut b);
+    }
+    let product = exchanged.as_ref().unwrap_or(product);
     // SAFETY: see `Kernel`.
     unsafe {
         if has_long_columns(product) {
