@@ -4,6 +4,7 @@
 
 pub mod aten;
 mod backoff;
+mod clock;
 mod compile;
 mod deferred;
 mod error;
@@ -23,6 +24,7 @@ mod typed;
 mod value;
 
 pub use ag_native::{LoopCompilation, compiled_loops, set_loop_compilation};
+pub use clock::Clock;
 pub use compile::{CompileError, deferred_products};
 pub use error::{Error, Fault, Location};
 pub use host::{Host, StandaloneHost};

@@ -159,6 +159,110 @@ func @main(%x.0: f32[N,N] = argument "x", %y.1: f32[N,N] = argument "y") -> (f32
     }
 }
 
+/// `logits = x @ weight` and `x.t() @ gradient` with few classes, in every layout.
+#[test]
+fn products_with_few_columns() {
+    for (rows, inner, columns) in [
+        (1, 40, 1),
+        (17, 9, 1),
+        (40, 10, 2),
+        (33, 70, 3),
+        (50, 100, 5),
+        (37, 130, 7),
+        (70, 200, 10),
+        (26, 1100, 12),
+        (1, 30, 45),
+    ] {
+        for (a, b) in [("%x.0", "%y.1"), ("%3", "%y.1"), ("%x.0", "%4"), ("%3", "%4")] {
+            let sizes = |is_transposed: bool, m: usize, n: usize| if is_transposed { (n, m) } else { (m, n) };
+            let ((xr, xc), (yr, yc)) = (sizes(a == "%3", rows, inner), sizes(b == "%4", inner, columns));
+            let function = format!(
+                r#"
+func @main(%x.0: f32[{xr},{xc}] = argument "x", %y.1: f32[{yr},{yc}] = argument "y", %z.2: f32[{columns}] = argument "z") -> (f32[{rows},{columns}], f32[{rows},{columns}]) {{
+  %3: f32[{xc},{xr}] = aten.t.default(%x.0)
+  %4: f32[{yc},{yr}] = aten.t.default(%y.1)
+  %5: f32[{rows},{columns}] = aten.mm.default({a}, {b})
+  %6: f32[{rows},{columns}] = aten.addmm.default(%z.2, {a}, {b}, 1, 1)
+  return %5, %6
+}}"#
+            );
+            let numbers = |count: usize, start: usize| -> Vec<f32> {
+                (0..count).map(|i| ((i * 7 + start) % 11) as f32 - 5.0).collect()
+            };
+            let (x, y, z) = (numbers(rows * inner, 0), numbers(inner * columns, 3), numbers(columns, 5));
+            let mut product = vec![0.0; rows * columns];
+            for i in 0..rows {
+                for j in 0..columns {
+                    for k in 0..inner {
+                        let left = if a == "%3" { x[k * rows + i] } else { x[i * inner + k] };
+                        let right = if b == "%4" { y[j * inner + k] } else { y[k * columns + j] };
+                        product[i * columns + j] += left * right;
+                    }
+                }
+            }
+            let added: Vec<f32> =
+                product.iter().enumerate().map(|(at, value)| value + z[at % columns]).collect();
+            assert_eq!(run(&function, &[&x, &y, &z]), [product, added], "{rows} {inner} {columns} {a} @ {b}");
+        }
+    }
+}
+
+/// `gradient.sum(0)` and `gradient.mean(0)`, also of a part of the columns.
+#[test]
+fn sums_of_columns() {
+    for (rows, columns) in [(1_usize, 1_usize), (3, 7), (10, 16), (5, 40), (33, 65)] {
+        let part = columns.div_ceil(2);
+        let function = format!(
+            r#"
+func @main(%x.0: f32[{rows},{columns}] = argument "x") -> (f32[{columns}], f32[{columns}], f32[{part}]) {{
+  %1: f32[{columns}] = aten.sum.dim_IntList(%x.0, [0], false, none)
+  %2: f32[{columns}] = aten.mean.dim(%x.0, [0], false, none)
+  %3: f32[{rows},{part}] = aten.slice.Tensor(%x.0, 1, 0, {part}, 1)
+  %4: f32[{part}] = aten.sum.dim_IntList(%3, [0], false, none)
+  return %1, %2, %4
+}}"#
+        );
+        let x: Vec<f32> = (0..rows * columns).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let sum = |column: usize| (0..rows).map(|row| f64::from(x[row * columns + column])).sum::<f64>();
+        let sums: Vec<f32> = (0..columns).map(|column| sum(column) as f32).collect();
+        let means: Vec<f32> = (0..columns).map(|column| (sum(column) / rows as f64) as f32).collect();
+        let parts = sums[..part].to_vec();
+        assert_eq!(run(&function, &[&x]), [sums, means, parts], "{rows} {columns}");
+    }
+}
+
+/// Logarithms of softmax over rows of at most 16 elements, with infinities and NaN.
+#[test]
+fn logarithms_of_softmax_over_short_rows() {
+    for (rows, columns) in [(1, 1), (5, 3), (16, 10), (37, 16)] {
+        let function = format!(
+            r#"
+func @main(%x.0: f32[{rows},{columns}] = argument "x") -> (f32[{rows},{columns}]) {{
+  %1: f32[{rows},{columns}] = aten._log_softmax.default(%x.0, 1, false)
+  return %1
+}}"#
+        );
+        let mut x: Vec<f32> =
+            (0..rows * columns).map(|i| (i * 7 % 11) as f32 * 9.0 + 1e6 * (i % 2) as f32).collect();
+        if rows > 1 {
+            x[..columns].fill(f32::NEG_INFINITY);
+            x[columns] = f32::NAN;
+            x[2 * columns] = f32::NEG_INFINITY;
+        }
+        let found = run(&function, &[&x]).remove(0);
+        for (row, found) in x.chunks(columns).zip(found.chunks(columns)) {
+            let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let total: f64 = row.iter().map(|x| f64::from(x - largest).exp()).sum();
+            for (x, found) in row.iter().zip(found) {
+                let expected = f64::from(x - largest) - total.ln();
+                let is_close = (f64::from(*found) - expected).abs() <= 1e-6 * expected.abs().max(1.0);
+                let is_same = f64::from(*found) == expected || found.is_nan() && expected.is_nan();
+                assert!(is_close || is_same, "{rows} {columns}: {found} instead of {expected}");
+            }
+        }
+    }
+}
+
 #[test]
 fn dot_products_of_any_length() {
     for length in [1, 7, 8, 31, 32, 33, 70, 101] {

@@ -34,7 +34,9 @@ from .api.eager import functions_run_eagerly, run_functions_eagerly
 from .api.explain import Explanation, explain
 from .api.function import Function, function
 from .api.init_scope import init_scope
-from .api.kernels import deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels
+from .api.kernels import (
+    compare_with_python, deterministic_kernels_used, show_config, use_deterministic_kernels, use_product_kernels,
+)  # fmt: skip
 from .api.passes import disable_passes, passes
 from .api.saved import load
 from .api.snek import lms, rep_fun, stage
@@ -48,7 +50,7 @@ from .operators.py_function import py_function
 __all__ = [
     "AutographError", "Checkpoint", "CheckpointError", "ConversionError", "Explanation", "ExportError",
     "FallbackWarning", "Function", "RandomState", "RestoreStatus", "StagingError", "VerificationError", "average_gradients",
-    "compile", "convert",
+    "compare_with_python", "compile", "convert",
     "deterministic_kernels_used", "disable_passes", "do_not_convert", "explain", "export", "function",
     "functions_run_eagerly", "init_scope", "lms", "load", "passes", "py_function", "rep_fun", "run_functions_eagerly",
     "set_element_type", "set_loop_options", "show_config", "source", "stack", "stage", "to_code", "to_graph",

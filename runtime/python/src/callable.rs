@@ -4,13 +4,16 @@
 
 use std::time::{Duration, Instant};
 
+use ag_exec::Clock;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback, PyTuple};
 
 use super::cached_call::PyCachedCall;
-use super::modes::{EagerBlock, is_suspended, runs_eagerly};
+use super::modes::{EagerBlock, compares_with_python, is_suspended, runs_eagerly};
+use super::trial::{Trial, Way};
+use super::value::has_history;
 
 /// The maximum number of cached calls of a function, for example of a method for several objects, or for several shapes.
 const MAX_CACHED: usize = 8;
@@ -26,6 +29,10 @@ pub(super) struct PyCallable {
     /// The number of the next calls that Python runs without a lookup of a graph.
     skips: u32,
     counts: Counts,
+    /// Measures whether graphs or Python are faster, as long as Python has to run no call.
+    trial: Trial,
+    /// Whether the call that is running has traced a graph, so that its time is not that of other calls.
+    has_traced: bool,
 }
 
 /// What calls have done without `_call`, since `take_counts` was called last.
@@ -43,7 +50,14 @@ impl PyCallable {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
-        Self { cached_calls: Vec::new(), newest: None, skips: 0, counts: Counts::default() }
+        Self {
+            cached_calls: Vec::new(),
+            newest: None,
+            skips: 0,
+            counts: Counts::default(),
+            trial: Trial::default(),
+            has_traced: false,
+        }
     }
 
     /// Returns the newest cached call.
@@ -58,6 +72,17 @@ impl PyCallable {
         self.cached_calls.truncate(MAX_CACHED - 1);
         self.newest = Some(cached.clone_ref(py));
         self.cached_calls.insert(0, cached);
+    }
+
+    /// Sets whether calls are measured, to find out whether Python is faster. Without this, Python runs no call of which a graph
+    /// is valid.
+    fn measure_calls(&mut self, is_enabled: bool) {
+        self.trial.is_enabled = is_enabled;
+    }
+
+    /// Called when a call has traced a graph.
+    fn note_trace(&mut self) {
+        self.has_traced = true;
     }
 
     /// Python runs this number of the next calls, without a lookup of a graph.
@@ -107,7 +132,49 @@ impl PyCallable {
             }
         } else if slf.borrow().skips != 0 && !is_suspended() {
             return Self::skip(slf, args, kwargs);
+        } else if !is_suspended() && compares_with_python() {
+            let (way, is_measured) = slf.borrow_mut().trial.next();
+            if is_measured {
+                return Self::measured(slf, way, args, kwargs);
+            } else if way == Way::Python {
+                return Self::in_python(slf, args, kwargs);
+            }
         }
+        Self::staged(slf, args, kwargs)
+    }
+
+    /// Runs a call of this way, and measures its time.
+    fn measured<'py>(
+        slf: &Bound<'py, Self>,
+        way: Way,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.borrow_mut().has_traced = false;
+        let clock = Clock::new();
+        let start = clock.read();
+        let result = match way {
+            Way::Graph => Self::staged(slf, args, kwargs),
+            Way::Python => Self::in_python(slf, args, kwargs),
+        }?;
+        let time = clock.read().saturating_sub(start);
+        let mut callable = slf.borrow_mut();
+        if callable.has_traced {
+            callable.trial.traced(time);
+        } else {
+            callable.trial.record(way, time, has_history(&result));
+        }
+        drop(callable);
+        Ok(result)
+    }
+
+    /// Runs a graph, if a call can be staged.
+    fn staged<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
         // Another thread, or code of the user that a guard calls, may add a cached call.
         for index in 0..MAX_CACHED {
             let Some(cached) = slf.borrow().cached_calls.get(index).map(|cached| cached.clone_ref(py)) else {
@@ -132,19 +199,25 @@ impl PyCallable {
         }
     }
 
-    /// Python runs this call.
-    fn skip<'py>(
+    fn in_python<'py>(
         slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let function = slf.getattr(intern!(slf.py(), "python_function"))?;
+        let _block = EagerBlock::new();
+        function.call(args, kwargs)
+    }
+
+    /// Python runs this call, and its time is counted.
+    fn skip<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         slf.borrow_mut().skips -= 1;
         let start = Instant::now();
-        let result = {
-            let _block = EagerBlock::new();
-            function.call(args, kwargs)
-        };
+        let result = Self::in_python(slf, args, kwargs);
         let counts = &mut slf.borrow_mut().counts;
         counts.skipped = counts.skipped.saturating_add(1);
         counts.skipped_time += start.elapsed();

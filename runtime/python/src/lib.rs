@@ -5,7 +5,7 @@
 //! - [`operation`]: `Op`, an operation; [`types`]: `Type`, the type of a value
 //! - [`operand`]: converts Python arguments to operands; [`torch`]: torch's dtypes, devices and layouts
 //! - [`callable`]: calls without frames in tracebacks; [`cached_call`]: calls that are like the last ones;
-//!   [`direct`]: how they run, [`built`]: what they return
+//!   [`trial`]: whether graphs or Python are faster; [`direct`]: how they run, [`built`]: what they return
 //! - [`state_guards`]: the guards of a trace, with [`places`] of Python state and [`dict_guards`]; [`modes`]: when graphs run
 //! - [`convert`]: converts the user's functions
 //! - [`plan`]: `Plan`, which executes a graph, and `Saved` values; [`value`]: its inputs and results
@@ -37,6 +37,7 @@ mod shared_library;
 mod state_guards;
 mod tier;
 mod torch;
+mod trial;
 mod types;
 mod value;
 
@@ -54,6 +55,8 @@ fn _runtime(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::suspend_cached_calls, module)?)?;
     module.add_function(wrap_pyfunction!(modes::resume_cached_calls, module)?)?;
     module.add_function(wrap_pyfunction!(modes::set_eager, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::set_comparison, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::compares_with_python, module)?)?;
     module.add_function(wrap_pyfunction!(modes::begin_eager_block, module)?)?;
     module.add_function(wrap_pyfunction!(modes::end_eager_block, module)?)?;
     module.add_function(wrap_pyfunction!(modes::runs_eagerly, module)?)?;

@@ -38,6 +38,20 @@ pub(super) fn set_eager(eagerly: bool) {
     EAGERLY.store(eagerly, Ordering::Relaxed);
 }
 
+/// Whether Python may run calls of which a graph is valid, because Python is faster.
+static COMPARES: AtomicBool = AtomicBool::new(true);
+
+#[pyfunction]
+pub(super) fn set_comparison(mode: bool) {
+    COMPARES.store(mode, Ordering::Relaxed);
+}
+
+/// Returns whether Python may run calls only because it is faster.
+#[pyfunction]
+pub(super) fn compares_with_python() -> bool {
+    COMPARES.load(Ordering::Relaxed)
+}
+
 /// Begins a block of this thread in which staged functions run eagerly.
 #[pyfunction]
 pub(super) fn begin_eager_block() {

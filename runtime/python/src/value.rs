@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use ag_exec::{Object, Value};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3_tch::PyTensor;
 
 use super::plan::Held;
@@ -40,6 +41,21 @@ pub(super) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     let held: Held = Arc::new(object.clone().unbind());
     Ok(Value::Object(Object(held)))
+}
+
+/// Returns whether a result of a function, or an item of it, requires a gradient.
+pub(super) fn has_history(result: &Bound<'_, PyAny>) -> bool {
+    if let Ok(items) = result.downcast::<PyTuple>() {
+        return items.iter().any(|item| has_history(&item));
+    }
+    if let Ok(items) = result.downcast::<PyList>() {
+        return items.iter().any(|item| has_history(&item));
+    }
+    if let Ok(items) = result.downcast::<PyDict>() {
+        return items.iter().any(|(_, item)| has_history(&item));
+    }
+    let flag = result.getattr_opt(intern!(result.py(), "requires_grad")).ok().flatten();
+    flag.is_some_and(|flag| flag.is_truthy().unwrap_or(false))
 }
 
 pub(super) fn to_python(py: Python<'_>, value: Value) -> PyResult<PyObject> {

@@ -1,6 +1,6 @@
 //! Measures which kernel is fastest.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tch::{Device, Kind, Tensor};
 
@@ -28,7 +28,7 @@ fn fastest_of_size(kind: ProductKind, size: usize) -> Option<Kernel> {
     let a = matrix(rows, inner, kind.is_transposed[0])?;
     let b = matrix(inner, columns, kind.is_transposed[1])?;
     let mut turns = [[Duration::ZERO; Kernel::ALL.len()]; TURNS];
-    let clock = Clock::new();
+    let clock = crate::Clock::new();
     // The first run of a kernel initializes it.
     for kernel in Kernel::ALL {
         let _product = kernel.run(None, &a, &b).ok()?;
@@ -45,28 +45,6 @@ fn fastest_of_size(kind: ProductKind, size: usize) -> Option<Kernel> {
     let slower_turns = turns.iter().filter(|turn| turn[fastest] > turn[0]).count();
     let is_faster = least(fastest).as_secs_f64() < FASTER * least(0).as_secs_f64();
     (is_faster && slower_turns <= MAX_SLOWER_TURNS).then_some(Kernel::ALL[fastest])
-}
-
-/// The clock for kernels. With one thread, it is the CPU time of the thread, which other programs hardly change.
-struct Clock {
-    start: Instant,
-    has_one_thread: bool,
-}
-
-impl Clock {
-    fn new() -> Self {
-        Self { start: Instant::now(), has_one_thread: crate::threads() == 1 }
-    }
-
-    fn read(&self) -> Duration {
-        #[cfg(unix)]
-        if self.has_one_thread {
-            let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-            return Duration::try_from(time).unwrap_or_default();
-        }
-        let _ = self.has_one_thread;
-        self.start.elapsed()
-    }
 }
 
 /// Returns a matrix of ones, stored by columns if it is transposed.

@@ -28,6 +28,8 @@ pub(super) trait Vectors {
 
     fn exp(x: f32) -> f32;
 
+    fn log(x: f32) -> f32;
+
     /// Returns the sum of a block, added pairwise.
     ///
     /// # Safety
@@ -66,6 +68,11 @@ impl Vectors for Portable {
     fn exp(x: f32) -> f32 {
         math::exp::<false>(x)
     }
+
+    #[inline(always)]
+    fn log(x: f32) -> f32 {
+        math::log::<false>(x)
+    }
 }
 
 /// AVX2 and FMA.
@@ -98,6 +105,11 @@ impl Vectors for Avx2 {
     fn exp(x: f32) -> f32 {
         math::exp::<true>(x)
     }
+
+    #[inline(always)]
+    fn log(x: f32) -> f32 {
+        math::log::<true>(x)
+    }
 }
 
 /// AVX-512.
@@ -126,6 +138,11 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn exp(x: f32) -> f32 {
         math::exp::<true>(x)
+    }
+
+    #[inline(always)]
+    fn log(x: f32) -> f32 {
+        math::log::<true>(x)
     }
 
     #[inline(always)]

@@ -15,12 +15,16 @@ pub(crate) use self::maps::Map;
 #[macro_use]
 mod loops;
 
+#[cfg(target_arch = "x86_64")]
+mod column_sums;
 mod elementwise;
 mod extreme;
 mod lanes;
 pub(crate) mod loss;
 pub(crate) mod maps;
 mod math;
+#[cfg(target_arch = "x86_64")]
+mod narrow_512;
 mod number;
 pub(crate) mod pool;
 pub(crate) mod product;

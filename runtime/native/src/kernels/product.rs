@@ -7,7 +7,7 @@ use super::is_wide;
 #[cfg(target_arch = "x86_64")]
 use super::{Instructions, instructions};
 #[cfg(target_arch = "x86_64")]
-use super::{product_256, product_512};
+use super::{narrow_512, product_256, product_512};
 use crate::dtype::Element;
 
 /// `c = a @ b`, or `c += a @ b`. `c` is contiguous.
@@ -30,6 +30,7 @@ pub(crate) type Kernel = unsafe fn(&Product, c: *mut u8, a: *const u8, b: *const
 pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     #[cfg(target_arch = "x86_64")]
     match vectors(element, product) {
+        Some(Vectors::Narrow) => return Some(narrow_512::f32),
         Some(Vectors::Avx512) => return Some(product_512::f32),
         Some(Vectors::Avx2) => return Some(product_256::f32),
         None => {}
@@ -45,9 +46,11 @@ pub(crate) fn kernel(element: Element, product: &Product) -> Option<Kernel> {
     }
 }
 
-/// The kernels whose tiles are rows of vectors, by instruction set.
+/// The kernels with vectors, by instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vectors {
+    /// AVX-512, for few columns.
+    Narrow,
     Avx512,
     Avx2,
 }
@@ -57,6 +60,7 @@ pub(crate) fn vectors(element: Element, product: &Product) -> Option<Vectors> {
     #[cfg(target_arch = "x86_64")]
     {
         let (kernel, is_suitable) = match instructions() {
+            Instructions::Avx512 if narrow_512::is_suitable(product) => (Vectors::Narrow, true),
             Instructions::Avx512 => (Vectors::Avx512, product_512::is_suitable(product)),
             Instructions::Avx2 => (Vectors::Avx2, product_256::is_suitable(product)),
             Instructions::Portable => return None,

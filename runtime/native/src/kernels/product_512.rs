@@ -117,7 +117,7 @@ unsafe fn packed(product: &Product, c: *mut f32, a: *const f32, b: *const f32) {
 }
 
 /// Returns the mask of the first `lanes` lanes.
-fn mask(lanes: usize) -> __mmask16 {
+pub(super) fn mask(lanes: usize) -> __mmask16 {
     if lanes >= LANES { !0 } else { (1 << lanes) - 1 }
 }
 
@@ -181,17 +181,18 @@ unsafe fn transpose<const VECTORS: usize>(
         let mask = mask(count - p);
         for v in 0..VECTORS {
             let mut block = [_mm512_setzero_ps(); LANES];
-            let present = columns.saturating_sub(v * LANES).min(LANES);
-            // SAFETY: the caller guarantees the shapes; lanes outside of the mask are not read.
+            let present = columns.saturating_sub(v * LANES);
+            // SAFETY: the caller guarantees the shapes; lanes outside of the masks are not read. The buffer has a multiple of 16
+            // rows, so rows after the last one may be written.
             unsafe {
-                for (j, column) in block.iter_mut().enumerate().take(present) {
-                    let start = first.add((v * LANES + j) * stride + p);
-                    *column = _mm512_maskz_loadu_ps(mask, start);
+                for (j, column) in block.iter_mut().enumerate() {
+                    let start = first.wrapping_add((v * LANES + j) * stride + p);
+                    *column = _mm512_maskz_loadu_ps(if j < present { mask } else { 0 }, start);
                     // Prefetches the same elements of a column of the next block. An address outside of the matrix has
                     // no effect.
                     _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(LANES * stride).cast());
                 }
-                for (i, row) in transposed(block).into_iter().enumerate().take(count - p) {
+                for (i, row) in transposed(block).into_iter().enumerate() {
                     _mm512_store_ps(buffer.add((p + i) * VECTORS * LANES + v * LANES), row);
                 }
             }
@@ -202,7 +203,7 @@ unsafe fn transpose<const VECTORS: usize>(
 /// Returns the transpose of a matrix of 16 rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {
+pub(super) fn transposed(rows: [__m512; LANES]) -> [__m512; LANES] {
     let mut pairs = rows;
     for k in (0..LANES).step_by(2) {
         pairs[k] = _mm512_unpacklo_ps(rows[k], rows[k + 1]);

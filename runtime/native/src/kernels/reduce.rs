@@ -2,6 +2,8 @@
 #![allow(unsafe_code, reason = "kernels read memory by address")]
 
 #[cfg(target_arch = "x86_64")]
+use super::column_sums::{self, Matrix};
+#[cfg(target_arch = "x86_64")]
 use super::lanes::{Avx2, Avx512};
 use super::lanes::{LANES, Portable, Vectors, combine, load, store};
 #[cfg(target_arch = "x86_64")]
@@ -334,6 +336,15 @@ unsafe fn avx2(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
 unsafe fn avx512(reduce: &Reduce, out: *mut f32, a: *const f32) -> bool {
+    let is_mean = reduce.reduction == Reduction::Mean;
     // SAFETY: see `Reduce::run`.
-    unsafe { reduce.vectors::<Avx512>(out, a) }
+    unsafe {
+        match (&reduce.kept[..], &reduce.reduced[..]) {
+            (&[(columns, 1)], &[(rows, stride)]) if is_mean || reduce.reduction == Reduction::Sum => {
+                column_sums::run(Matrix { rows, columns, stride }, is_mean, out, a);
+                true
+            }
+            _ => reduce.vectors::<Avx512>(out, a),
+        }
+    }
 }

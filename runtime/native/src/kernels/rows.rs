@@ -55,6 +55,14 @@ impl Rows {
     /// See `run`.
     #[inline(always)]
     unsafe fn run_f32<V: Vectors>(self, out: *mut f32, [a, b]: [*const f32; 2], rows: usize, columns: usize) {
+        if self == Self::LogSoftmax && columns <= LANES {
+            for first in (0..rows).step_by(LANES) {
+                let start = first * columns;
+                // SAFETY: the caller guarantees the shapes.
+                unsafe { short_rows::<V>(out.add(start), a.add(start), (rows - first).min(LANES), columns) }
+            }
+            return;
+        }
         for start in (0..rows).map(|row| row * columns) {
             // SAFETY: the caller guarantees the shapes.
             unsafe {
@@ -171,6 +179,46 @@ unsafe fn softmax<V: Vectors>(is_log: bool, out: *mut f32, a: *const f32, column
                 *x = if is_log { *x - largest - logarithm } else { *x / total };
             }
             store::<V>(out.add(at), columns - at, x);
+        }
+    }
+}
+
+/// Computes the logarithms of the softmax of at most sixteen rows, which have one block each. The logarithms of the sums are
+/// computed together.
+///
+/// # Safety
+/// See [`Rows::run`].
+#[inline(always)]
+unsafe fn short_rows<V: Vectors>(out: *mut f32, a: *const f32, rows: usize, columns: usize) {
+    let (mut maxima, mut totals) = ([0.0; LANES], [1.0; LANES]);
+    for row in 0..rows {
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            let mut x = load::<V>(a.add(row * columns), columns, f32::NEG_INFINITY);
+            let mut numbers = x;
+            for x in &mut numbers {
+                // NaN is ignored here, and appears in the sum.
+                *x = if *x > f32::NEG_INFINITY { *x } else { f32::NEG_INFINITY };
+            }
+            let largest = V::largest(numbers);
+            for x in &mut x {
+                *x = V::exp(*x - largest);
+            }
+            maxima[row] = largest;
+            totals[row] = V::sum(x);
+        }
+    }
+    for total in &mut totals {
+        *total = V::log(*total);
+    }
+    for row in 0..rows {
+        // SAFETY: the caller guarantees the shapes.
+        unsafe {
+            let mut x = load::<V>(a.add(row * columns), columns, 0.0);
+            for x in &mut x {
+                *x = *x - maxima[row] - totals[row];
+            }
+            store::<V>(out.add(row * columns), columns, x);
         }
     }
 }

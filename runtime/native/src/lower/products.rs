@@ -114,7 +114,7 @@ impl Lowering<'_> {
         }
         let Product { rows, inner, columns, .. } = *product;
         let most = match product::vectors(element, product) {
-            Some(Vectors::Avx512 | Vectors::Avx2) => self.options.limits.multiplications,
+            Some(Vectors::Narrow | Vectors::Avx512 | Vectors::Avx2) => self.options.limits.multiplications,
             _ if rows.min(columns) < FEW_ROWS => MAX_WITH_FEW_ROWS,
             _ => MAX_MULTIPLICATIONS,
         };

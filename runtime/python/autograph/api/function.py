@@ -12,7 +12,7 @@ from collections import deque
 import torch
 from torch.utils import _pytree as pytree
 
-from .._runtime import CachedCall
+from .._runtime import CachedCall, compares_with_python
 from ..capture import profile
 from ..capture.staging import current
 from ..errors import (
@@ -85,6 +85,8 @@ class Function(Lookup):
         self._trees = TreeEncoder()
         self._recent = deque(maxlen=RECENT)  # the traces of the last calls that were not cached
         self._benefit = Benefit()
+        modes = input_signature, self.fallback, self._speculation
+        self._compare_calls(self.caches_calls and all(mode is None for mode in modes))
         self._last_reason = None  # why Python ran the last call that it ran; skipped calls are counted for it
 
     def __get__(self, instance, owner=None):
@@ -282,6 +284,7 @@ class Function(Lookup):
         seconds = time.perf_counter() - start
         self._note_python(seconds)
         if reason is not None:
+            self._compare_calls(False)  # `_benefit` decides
             self._last_reason = self._fallbacks.note(self.__name__, reason)
             if self.caches_calls:
                 took = time.perf_counter() - called
@@ -300,7 +303,7 @@ class Function(Lookup):
 
     def _skip_if_due(self):
         """Lets Python run the next calls without a lookup, if graphs have cost more time than they saved."""
-        if self._benefit.is_due():
+        if self._benefit.is_due() and compares_with_python():
             direct = self._note_skipped()
             if count := self._benefit.decided(direct):
                 self.skip_lookups(count)

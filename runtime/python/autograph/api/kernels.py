@@ -1,4 +1,5 @@
-"""Selects the kernels of staged functions: libtorch's, native ones, or oneDNN's for products."""
+"""Selects the kernels of staged functions: libtorch's, native ones, or oneDNN's for products. Selects whether Python may
+run calls for which it is faster."""
 
 import os
 
@@ -38,11 +39,21 @@ def use_product_kernels(name):
     _runtime.set_product_kernels(name)
 
 
+def compare_with_python(mode=True):
+    """Lets Python run calls of a staged function for which it is faster than a graph. This is the default.
+
+    The time of some calls is measured, in both ways. Their results differ by rounding, so with `False`, results do not
+    depend on measurements: Python only runs calls that cannot run as graphs. The setting applies to all functions.
+    """
+    _runtime.set_comparison(mode)
+
+
 def show_config():
-    """Prints the kernels that staged functions run, and the table of measured products."""
+    """Prints the kernels that staged functions run, who runs small calls, and the table of measured products."""
     kernels = {"torch": "libtorch", "native": "native where they are faster", "always": "native"}
     print(f"autograph {_runtime.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"kernels: {kernels[_runtime.tier()]}")
+    print(f"calls: {'graphs, or Python where it is faster' if _runtime.compares_with_python() else 'graphs'}")
     print(_runtime.products_description(), end="")
 
 
@@ -51,6 +62,7 @@ def _from_environment():
     if name not in _TIERS:
         raise ValueError(f"AUTOGRAPH_NATIVE is {name!r}; it must be {', '.join(_TIERS)}")
     _runtime.set_tier(_TIERS[name])
+    _runtime.set_comparison(os.environ.get("AUTOGRAPH_COMPARE", "1") not in ("", "0"))
     _runtime.set_product_kernels(os.environ.get("AUTOGRAPH_PRODUCTS", "measured"))
     _runtime.set_loop_compilation(os.environ.get("AUTOGRAPH_COMPILED_LOOPS", "hot"))
 

@@ -50,6 +50,7 @@ class Lookup(Callable):
         self._runs = {}  # the newest traces at the last failure -> the numbers of their runs
         self._seconds = 0.0  # the time of tracing since the last failure
         self._attempts = Backoff()  # traces that end because Python has to run the call count as failures
+        self._is_comparable = True  # whether Python may run calls to compare their time
         self._fixed = set()  # keys of places whose numbers must be known during tracing
 
     def _traced(self, leaves, structure, args, kwargs, is_trial=False, rows=None):
@@ -192,7 +193,14 @@ class Lookup(Callable):
             raise
         self._seconds += time.thread_time() - start
         self._newest.append(trace)
+        self.note_trace()
+        self._compare_calls(trace.is_comparable and trace.compiles_late)
         return trace
+
+    def _compare_calls(self, is_comparable):
+        """Measures whether the next calls are faster as graphs or in Python, unless this was called with False before."""
+        self._is_comparable = self._is_comparable and is_comparable
+        self.measure_calls(self._is_comparable)
 
     def _note_python(self, seconds, skipped=0):
         """Called after Python has run calls, with their duration. `skipped` is the number of those for which no trace was

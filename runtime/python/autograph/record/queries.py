@@ -24,6 +24,11 @@ def has_effects(region):
     return any(map(_is_effect, _nodes(region, set())))
 
 
+def has_repetition(region):
+    """Returns whether a region, or a function called in it, has a loop or calls a function."""
+    return any(node.op in (FOR, WHILE) or isinstance(node.op, Call) for node in _nodes(region, set()))
+
+
 def called_for_effects(region):
     """Returns the indexes of the Python functions with effects other than output that a region, or a function called in it,
     calls."""

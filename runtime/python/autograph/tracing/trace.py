@@ -39,7 +39,7 @@ from ..operators.for_stmt import check_counters
 from ..operators.optimizers import prepare
 from ..operators.recursion import Recursion
 from ..record import waits
-from ..record.queries import checked_late, has_effects, has_random, overwrites
+from ..record.queries import checked_late, has_effects, has_random, has_repetition, overwrites
 from . import ambient, applied, checks, differentiable, direct, graphs, overlap, probes, state_guards
 from . import trees as trees_
 from .arguments import flatten, names, unflatten
@@ -386,6 +386,12 @@ class Trace:
         """Returns the plan of a graph of this trace. `strides` are those of its inputs. None if its first inputs are those of the
         trace."""
         return self._compiler.plan(graph, self.staging.callbacks, exceptions, self.strides if strides is None else strides)
+
+    @property
+    def is_comparable(self):
+        """Whether Python may run a call to compare its time with that of the graph. Loops and recursion are not compared: they
+        may take Python many times longer, or exceed its recursion limit."""
+        return self.is_repeatable and not (self.changed_while_paused or has_repetition(self.staging.record.entry))
 
     @property
     def compiles_late(self):
