@@ -11,7 +11,7 @@ use super::dtypes::Dtype;
 use super::statements::Flow;
 use super::traced::{Compiled, Mode};
 use super::values::{Function, Layer, Size, Value, Variables};
-use super::{DEEPEST, Evaluated, Evaluation, Frame, Stop, sizes};
+use super::{DEEPEST, Evaluated, Evaluation, Frame, Framework, Stop, sizes};
 
 /// The key under which an object stores that `model.compile()` compiles it.
 const COMPILED: &str = "<compiled>";
@@ -84,7 +84,7 @@ impl<'a> Evaluation<'_, 'a> {
         decorators: &'a [ast::Decorator],
         frame: &Frame<'a>,
     ) -> Evaluated<Value<'a>> {
-        if self.explores() {
+        if self.framework == Framework::Arrays {
             return self.decorated_for_arrays(decorated, decorators, frame);
         }
         let mut value = decorated;

@@ -29,7 +29,11 @@ impl<'a> Evaluation<'_, 'a> {
             return self.array_library(name, arguments, range);
         }
         let Some(function) = name.strip_prefix("torch.") else {
-            return self.of_python(name, arguments, range);
+            return if self.explores() && !arguments.open {
+                self.of_containers(name, arguments, range)
+            } else {
+                self.of_python(name, arguments, range)
+            };
         };
         let compiled = |function: &Value<'a>, mode: Mode| {
             Value::Compiled(Rc::new(Compiled::new(function.clone(), mode)))

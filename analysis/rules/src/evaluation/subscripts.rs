@@ -6,7 +6,8 @@ use ruff_text_size::Ranged;
 use super::calls::Arguments;
 use super::dtypes::Dtype;
 use super::values::{Shape, Size, Value};
-use super::{Evaluated, Evaluation, Frame, Framework, sizes};
+use super::{Evaluated, Evaluation, Frame, sizes};
+use crate::tracing::snippet;
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
@@ -14,7 +15,7 @@ impl<'a> Evaluation<'_, 'a> {
         if let Value::Tensor(Some(shape), dtype) = &value {
             return Ok(self.index(shape, &item.slice, frame)?.with_dtype(*dtype));
         }
-        if self.framework == Framework::Arrays
+        if self.explores()
             && let Some(part) = value.part()
         {
             self.value(&item.slice, frame)?;
@@ -45,6 +46,13 @@ impl<'a> Evaluation<'_, 'a> {
         let key = self.value(&item.slice, frame)?;
         if matches!(value, Value::List(_) | Value::Tuple(_)) {
             self.need(&key);
+        }
+        if self.is_exploring
+            && matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_))
+            && matches!(key, Value::Number)
+        {
+            let text = format!("`{}`", snippet(self.ctx.text(&*item.slice)));
+            self.undecided(item.slice.range(), &text, &key, "an index of a container");
         }
         if let Value::Object(object) = &value {
             if let (Some(fields), Value::Int(index)) = (self.fields(object), &key) {

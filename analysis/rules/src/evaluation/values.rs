@@ -48,6 +48,8 @@ pub(super) enum Value<'a> {
     Size(usize),
     /// `Dim("batch")`
     Dim(usize),
+    /// A comparison of a dynamic dimension which only some of its sizes satisfy: `x.shape[0] > 16`.
+    Bound,
     Tuple(Rc<[Value<'a>]>),
     /// A list or `nn.ModuleList`; `None` if its elements are not known.
     List(Shared<Value<'a>>),
