@@ -78,6 +78,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
         Ok(match (name, values.as_slice(), ints.as_deref()) {
+            ("min" | "max" | "int" | "abs" | "round", values, _)
+                if values.iter().any(|it| matches!(it, Value::Recorded)) =>
+            {
+                Value::Recorded
+            }
             ("range", bounds, None) => {
                 for (bound, argument) in bounds.iter().zip(&call.arguments.args) {
                     self.need(bound);

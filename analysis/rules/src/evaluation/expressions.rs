@@ -69,6 +69,9 @@ impl<'a> Evaluation<'_, 'a> {
             },
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
+                if attribute.attr.as_str() == "shape" && self.records_sizes(&object, &attribute.value) {
+                    return Ok(Value::many(Value::Recorded));
+                }
                 match self.attribute(&object, &attribute.attr)? {
                     Value::Unknown if matches!(object, Value::Unknown | Value::Library(_)) => {
                         self.of_library(expression, frame)
@@ -98,6 +101,7 @@ impl<'a> Evaluation<'_, 'a> {
                         Value::Unknown
                     }
                     (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
+                    (_, value @ Value::Recorded) => value,
                     (UnaryOp::USub, Value::Tensor(_, Dtype::Bool)) => {
                         let message = "the negation of bool is not defined: use `~`".to_owned();
                         return Err(self.fail(operation.range(), message));
@@ -326,6 +330,10 @@ impl<'a> Evaluation<'_, 'a> {
                     Value::Tree if tensor_methods::is_of_tensors(&attribute.attr) => Value::unshaped(),
                     object => object,
                 };
+                if attribute.attr.as_str() == "size" && self.records_sizes(&object, &attribute.value) {
+                    let is_one = arguments.len() > 0;
+                    return Ok(if is_one { Value::Recorded } else { Value::many(Value::Recorded) });
+                }
                 if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
                 }

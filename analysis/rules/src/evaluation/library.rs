@@ -68,6 +68,10 @@ impl<'a> Evaluation<'_, 'a> {
                     Some(input) => vec![input.clone()],
                     None => return Ok(Value::Unknown),
                 };
+                // Example inputs are Tensors.
+                let is_unknown = |input: &Value| self.is_exploring && matches!(input, Value::Unknown);
+                let inputs = inputs.into_iter();
+                let inputs = inputs.map(|it| if is_unknown(&it) { Value::unshaped() } else { it }).collect();
                 let traced = compiled(&model, Mode::Trace);
                 let result = self.call(&traced, Arguments::of(inputs), range)?;
                 let is_strict = arguments.get(usize::MAX, "strict").is_none();

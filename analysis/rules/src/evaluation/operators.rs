@@ -43,6 +43,10 @@ impl<'a> Evaluation<'_, 'a> {
         }
         if self.is_exploring {
             match (left, right) {
+                (Value::Recorded, Value::Recorded | Value::Int(_) | Value::Float(_) | Value::Unknown)
+                | (Value::Int(_) | Value::Float(_) | Value::Unknown, Value::Recorded) => {
+                    return Ok(Value::Recorded);
+                }
                 (Value::Tree | Value::Unknown, Value::Tensor(..)) | (Value::Tensor(..), Value::Tree) => {
                     return Ok(Value::unshaped());
                 }
@@ -155,6 +159,10 @@ impl<'a> Evaluation<'_, 'a> {
                 found.map(|found| found == (op == CmpOp::In))
             }
             (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
+            (_, Value::Recorded, Value::Recorded | Value::Int(_) | Value::Float(_) | Value::Unknown)
+            | (_, Value::Int(_) | Value::Float(_) | Value::Unknown, Value::Recorded) => {
+                return Ok(Value::Recorded);
+            }
             (_, Value::Size(id), Value::Int(size)) => return Ok(self.compared_size(op, *id, *size)),
             (_, Value::Int(size), Value::Size(id)) => {
                 return Ok(reversed(op).map_or(Value::Unknown, |op| self.compared_size(op, *id, *size)));

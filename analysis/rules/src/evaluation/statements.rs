@@ -386,6 +386,9 @@ impl<'a> Evaluation<'_, 'a> {
                     return Ok(());
                 }
                 let container = self.value(&item.value, frame)?;
+                if let Some(name) = Value::global_item(&item.value, &key, frame) {
+                    self.assigned(None, &name, target.range());
+                }
                 match (&container, key) {
                     (Value::Dict(items), Value::Text(key)) => {
                         if let Some(items) = items.borrow_mut().as_mut() {

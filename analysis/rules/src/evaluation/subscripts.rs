@@ -72,7 +72,13 @@ impl<'a> Evaluation<'_, 'a> {
             (Value::List(_) | Value::Tuple(_), Value::Unknown) if self.explores() => {
                 value.elements().and_then(|it| Value::common(&it)).unwrap_or(Value::Unknown)
             }
-            _ => element(&value, &key),
+            _ => {
+                let found = element(&value, &key);
+                if let (Value::Int(_), Some(name)) = (&found, Value::global_item(&item.value, &key, frame)) {
+                    self.read(None, &name, &found);
+                }
+                found
+            }
         })
     }
 
@@ -180,5 +186,13 @@ fn element<'a>(container: &Value<'a>, key: &Value<'a>) -> Value<'a> {
             _ => Value::Unknown,
         },
         _ => Value::Unknown,
+    }
+}
+
+impl Value<'_> {
+    /// Returns the name of an item of a global dictionary: `STATE["step"]`.
+    pub(super) fn global_item(container: &Expr, key: &Self, frame: &Frame) -> Option<String> {
+        let (Expr::Name(name), Self::Text(key)) = (container, key) else { return None };
+        frame.scope.is_global(&name.id).then(|| format!("{}[\"{key}\"]", name.id))
     }
 }

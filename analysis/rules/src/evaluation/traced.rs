@@ -191,6 +191,11 @@ impl<'a> Evaluation<'_, 'a> {
             );
             self.report(range, Kind::Bound, message);
         }
+        if let (Value::Recorded, Some(mode @ Mode::Trace)) = (value, self.traced.first().copied()) {
+            let message =
+                format!("{text} depends on a size: {what} on it is decided once, for the example inputs");
+            self.report(range, Kind::Decision(mode), message);
+        }
         // TorchScript compiles both branches, also where traced code calls a scripted function.
         if value.is_traced() && !self.traced.contains(&Mode::Script) {
             let is = match value {
@@ -253,6 +258,15 @@ impl<'a> Evaluation<'_, 'a> {
             let message = format!("the recorded program does not change `{target}`: it is a constant in it");
             self.report(range, Kind::Frozen, message);
         }
+    }
+
+    /// Returns whether `torch.jit.trace` records the sizes of a Tensor. Those of parameters are constants:
+    /// `self.weight.shape[0]`.
+    pub(super) fn records_sizes(&self, tensor: &Value<'a>, written: &Expr) -> bool {
+        self.is_exploring
+            && self.is_recorded()
+            && matches!(tensor, Value::Tensor(..))
+            && !written.is_attribute_expr()
     }
 
     /// Returns whether `torch.jit.trace` records the code.
