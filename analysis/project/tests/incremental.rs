@@ -447,7 +447,14 @@ fn changed(text: &str, rng: &mut Rng) -> String {
 /// resolve until its creation is reported.
 #[test]
 fn a_file_that_is_deleted_and_created_again_is_analyzed_again() {
-    const LIB: &str = "def double(x):\n    return x\n";
+    // Only the types show that the result is a Tensor.
+    const LIB: &str = "\
+import torch
+from elsewhere import computed
+
+def double(x) -> torch.Tensor:
+    return computed(x)
+";
     let memory = MemoryFileSystem::with_current_directory(root());
     let (lib, main) = (root().join("lib.py"), root().join("m.py"));
     let text = "import torch\nfrom lib import double\n\n@torch.compile\ndef f(x: torch.Tensor):\n    if double(x) > 0:\n        return x\n    return -x\n";

@@ -20,10 +20,10 @@ const ITERATIONS: usize = 2;
 type State<'a> = FxHashMap<&'a str, Value<'a>>;
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Returns whether branches of unknown conditions are evaluated. The programs of PyTorch are evaluated only as far
+    /// Returns whether branches of unknown conditions are evaluated. The programs of PyTorch are evaluated first as far
     /// as their inputs determine the conditions.
     pub(super) fn explores(&self) -> bool {
-        self.framework == Framework::Arrays
+        self.is_exploring || self.framework == Framework::Arrays
     }
 
     /// Evaluates the branches of a statement, each from the same state.

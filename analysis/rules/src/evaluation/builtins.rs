@@ -7,6 +7,7 @@ use super::calls::Arguments;
 use super::traced::{Kind, Mode};
 use super::values::{Size, Value};
 use super::{Evaluated, Evaluation, Framework, MOST_ITERATIONS};
+use crate::tracing::snippet;
 
 /// Builtin functions that do not change their arguments.
 pub(super) const HARMLESS: [&str; 27] = [
@@ -40,8 +41,14 @@ pub(super) const HARMLESS: [&str; 27] = [
 ];
 
 /// The classes of which a traced array is an instance.
-const ARRAY_CLASSES: [&str; 5] =
-    ["jax.Array", "jax.core.Tracer", "jax.numpy.ndarray", "tensorflow.Tensor", "jax.typing.ArrayLike"];
+const ARRAY_CLASSES: [&str; 6] = [
+    "jax.Array",
+    "jax.core.Tracer",
+    "jax.numpy.ndarray",
+    "tensorflow.Tensor",
+    "jax.typing.ArrayLike",
+    "torch.Tensor",
+];
 
 impl<'a> Evaluation<'_, 'a> {
     /// Evaluates a call of a builtin function.
@@ -51,7 +58,8 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: &Arguments<'a>,
         call: &'a ast::ExprCall,
     ) -> Evaluated<Value<'a>> {
-        if self.framework == Framework::Arrays
+        if self.explores()
+            && !self.needs_value(name, arguments)
             && let Some(value) = self.array_builtin(name, arguments, call)?
         {
             return Ok(value);
@@ -70,9 +78,18 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let ints: Option<Vec<i64>> = values.iter().map(Value::as_int).collect();
         Ok(match (name, values.as_slice(), ints.as_deref()) {
+            ("min" | "max" | "int" | "abs" | "round", values, _)
+                if values.iter().any(|it| matches!(it, Value::Recorded)) =>
+            {
+                Value::Recorded
+            }
             ("range", bounds, None) => {
                 for (bound, argument) in bounds.iter().zip(&call.arguments.args) {
                     self.need(bound);
+                    if self.is_exploring {
+                        let text = format!("`{}`", snippet(self.ctx.text(argument)));
+                        self.undecided(argument.range(), &text, bound, "a `range`");
+                    }
                     if matches!(bound, Value::Number) && self.traced.first() == Some(&Mode::Export) {
                         // The rules about functions report `range(x.item())` and `range(kept.size(0))`.
                         if !argument.is_call_expr() {
@@ -210,6 +227,14 @@ impl<'a> Evaluation<'_, 'a> {
         })
     }
 
+    /// Returns whether torch needs the values of Tensors for a builtin function that arrays do not need.
+    fn needs_value(&self, name: &str, arguments: &Arguments<'a>) -> bool {
+        let is_conversion = matches!(name, "int" | "float" | "bool" | "complex" | "len" | "str" | "repr");
+        let is_ordering = matches!(name, "max" | "min" | "sorted" | "all" | "any") && arguments.len() == 1
+            || arguments.get(usize::MAX, "key").is_some();
+        self.framework == Framework::Torch && (is_conversion || is_ordering)
+    }
+
     pub(super) fn length(&mut self, value: &Value<'a>) -> Evaluated<Value<'a>> {
         Ok(match value {
             Value::Tensor(Some(shape), _) => {
@@ -320,9 +345,10 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Returns whether a value is an instance of a class, or of a class of a tuple.
-    fn is_instance(&self, value: &Value<'a>, class: &Value<'a>) -> Option<bool> {
+    pub(super) fn is_instance(&self, value: &Value<'a>, class: &Value<'a>) -> Option<bool> {
         if let Value::Library(name) = class
             && self.explores()
+            && !matches!(value, Value::Layer(_) | Value::Object(_))
         {
             return value.is_instance_of(name);
         }

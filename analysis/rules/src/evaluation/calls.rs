@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::dtypes::Dtype;
 use super::traced::{Compiled, Mode};
 use super::values::{Flow, Function, Layer, Size, Value, Variables};
-use super::{DEEPEST, Evaluated, Evaluation, Frame, Stop, sizes};
+use super::{DEEPEST, Evaluated, Evaluation, Frame, Framework, Stop, sizes};
 
 /// The key under which an object stores that `model.compile()` compiles it.
 const COMPILED: &str = "<compiled>";
@@ -83,7 +83,7 @@ impl<'a> Evaluation<'_, 'a> {
         decorators: &'a [ast::Decorator],
         frame: &Frame<'a>,
     ) -> Evaluated<Value<'a>> {
-        if self.explores() {
+        if self.framework == Framework::Arrays {
             return self.decorated_for_arrays(decorated, decorators, frame);
         }
         let mut value = decorated;

@@ -13,6 +13,8 @@ use super::submodules::TRAINING;
 use super::values::{Attributes, Function, Layer, Object, Partial, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework};
 
+const GETATTR: &str = "__getattr__";
+
 /// A class and its bases, in the order in which attributes are looked up.
 pub(super) struct Hierarchy<'a> {
     pub classes: Vec<&'a ast::StmtClassDef>,
@@ -153,7 +155,9 @@ impl<'a> Evaluation<'_, 'a> {
         let mut next = 0;
         while let Some(class) = found.classes.get(next).copied() {
             next += 1;
-            if found.classes.len() > 8 || SPECIAL.iter().any(|name| method(class, name).is_some()) {
+            let is_special =
+                |name: &&str| method(class, name).is_some() && !(self.explores() && **name == *GETATTR);
+            if found.classes.len() > 8 || SPECIAL.iter().any(is_special) {
                 return None;
             }
             let module = self.module_of(class);
@@ -230,6 +234,7 @@ impl<'a> Evaluation<'_, 'a> {
 
     pub(super) fn attribute(&mut self, value: &Value<'a>, name: &str) -> Evaluated<Value<'a>> {
         match value {
+            Value::Object(_) if name == "__dict__" && self.explores() => Ok(self.as_dictionary(value)),
             Value::Object(object) => {
                 let known = match &*object.attributes.borrow() {
                     Some(attributes) if !self.forgotten.contains(name) => attributes.get(name).cloned(),
@@ -249,6 +254,7 @@ impl<'a> Evaluation<'_, 'a> {
                         (Value::Unknown, Some(base)) if !self.defines(object, name) => {
                             self.attribute(&base, name)
                         }
+                        (Value::Unknown, None) if self.explores() => self.computed(object, name),
                         (inherited, _) => Ok(inherited),
                     },
                 }
@@ -301,6 +307,22 @@ impl<'a> Evaluation<'_, 'a> {
                 (Layer::Conv(convolution), "in_channels") => Value::Int(convolution.inputs),
                 _ => Value::Unknown,
             }),
+            _ => Ok(Value::Unknown),
+        }
+    }
+
+    /// Returns the attribute that the method `__getattr__` of an object computes.
+    ///
+    /// ```python
+    /// def __getattr__(self, name):
+    ///     return self._tensors[name]
+    /// ```
+    fn computed(&mut self, object: &Rc<Object<'a>>, name: &str) -> Evaluated<Value<'a>> {
+        // The method itself reads private attributes.
+        let is_computed = !name.starts_with('_') && !self.defines(object, name);
+        let method = if is_computed { self.inherited(object, None, GETATTR)? } else { Value::Unknown };
+        match method {
+            Value::Function(function) => self.run(&function, vec![Value::Text(name.into())], Vec::new()),
             _ => Ok(Value::Unknown),
         }
     }

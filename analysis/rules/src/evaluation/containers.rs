@@ -281,7 +281,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Returns the fields of an object of a dataclass or named tuple as a dictionary.
-    fn as_dictionary(&self, object: &Value<'a>) -> Value<'a> {
+    pub(super) fn as_dictionary(&self, object: &Value<'a>) -> Value<'a> {
         let Value::Object(object) = object else { return Value::Unknown };
         let attributes = object.attributes.borrow();
         let items: Option<Vec<(Rc<str>, Value)>> = attributes.as_ref().map(|attributes| {

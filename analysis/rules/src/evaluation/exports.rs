@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ruff_python_ast::CmpOp;
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
@@ -29,6 +30,27 @@ impl<'a> Evaluation<'_, 'a> {
         let (min, max) = (bound("min"), bound("max"));
         self.declared.push(Declared { name: name.clone(), id: self.dimensions, min, max });
         Value::Dim(self.dimensions)
+    }
+
+    /// Compares a dynamic dimension with a number. The declared range may determine the result.
+    pub(super) fn compared_size(&self, op: CmpOp, id: usize, size: i64) -> Value<'a> {
+        let Some(declared) = self.declared.iter().find(|it| it.id == id) else { return Value::Unknown };
+        // `torch.export` assumes that a dynamic dimension has at least two elements.
+        let (min, max) = (declared.min.unwrap_or(2).max(2), declared.max.unwrap_or(i64::MAX));
+        let (all, none) = match op {
+            CmpOp::Lt => (max < size, min >= size),
+            CmpOp::LtE => (max <= size, min > size),
+            CmpOp::Gt => (min > size, max <= size),
+            CmpOp::GtE => (min >= size, max < size),
+            CmpOp::Eq => (min == size && max == size, size < min || size > max),
+            CmpOp::NotEq => (size < min || size > max, min == size && max == size),
+            _ => return Value::Unknown,
+        };
+        match (all, none) {
+            (true, _) => Value::Bool(true),
+            (_, true) => Value::Bool(false),
+            _ => Value::Bound,
+        }
     }
 
     /// Checks the sizes of an example input in the dimensions that are declared dynamic.

@@ -35,7 +35,7 @@ impl<'a> Evaluation<'_, 'a> {
         self.nested += 1;
         let value = self.unlimited_value(expression, frame);
         self.nested -= 1;
-        if self.framework == Framework::Arrays && !self.traced.is_empty() {
+        if self.explores() && !self.traced.is_empty() {
             return value.map(|value| self.observed(expression, value));
         }
         value
@@ -69,6 +69,9 @@ impl<'a> Evaluation<'_, 'a> {
             },
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
+                if attribute.attr.as_str() == "shape" && self.records_sizes(&object, &attribute.value) {
+                    return Ok(Value::many(Value::Recorded));
+                }
                 match self.attribute(&object, &attribute.attr)? {
                     Value::Unknown if matches!(object, Value::Unknown | Value::Library(_)) => {
                         self.of_library(expression, frame)
@@ -101,6 +104,7 @@ impl<'a> Evaluation<'_, 'a> {
                         Value::Unknown
                     }
                     (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
+                    (_, value @ Value::Recorded) => value,
                     (UnaryOp::USub, Value::Tensor(_, Dtype::Bool)) => {
                         let message = "the negation of bool is not defined: use `~`".to_owned();
                         return Err(self.fail(operation.range(), message));
@@ -231,7 +235,7 @@ impl<'a> Evaluation<'_, 'a> {
             },
             Some(("math", "pi")) => Value::Float(std::f64::consts::PI),
             Some(("operator" | "functools" | "math", _)) => Value::Library(name.as_str().into()),
-            Some(_) if self.framework == Framework::Arrays => Value::Library(name.as_str().into()),
+            Some(_) if self.explores() => Value::Library(name.as_str().into()),
             _ => Value::Unknown,
         }
     }
@@ -266,7 +270,8 @@ impl<'a> Evaluation<'_, 'a> {
                     Value::Dict(more) if more.borrow().is_some() => {
                         items.extend(more.borrow().iter().flatten().cloned());
                     }
-                    _ => known = false,
+                    // Another dictionary is assumed to have other keys.
+                    _ => known &= self.is_exploring,
                 },
                 _ => known = false,
             }
@@ -301,6 +306,9 @@ impl<'a> Evaluation<'_, 'a> {
             self.untraceable(&name.id, call.range());
         }
         let arguments = self.arguments(&call.arguments, frame)?;
+        if let Some(value) = self.asks_for_mode(&call.func) {
+            return Ok(value);
+        }
         if let Some(name) = name {
             // The rule about calls of `torch.export.export` reports literals.
             if name == "torch.export.export"
@@ -320,6 +328,14 @@ impl<'a> Evaluation<'_, 'a> {
                     return Ok(value);
                 }
                 self.stored_by_method(&object, &attribute.attr, &arguments, call.range());
+                let object = match object {
+                    Value::Tree if tensor_methods::is_of_tensors(&attribute.attr) => Value::unshaped(),
+                    object => object,
+                };
+                if attribute.attr.as_str() == "size" && self.records_sizes(&object, &attribute.value) {
+                    let is_one = arguments.len() > 0;
+                    return Ok(if is_one { Value::Recorded } else { Value::many(Value::Recorded) });
+                }
                 if matches!(object, Value::Tensor(..)) && RESHAPING.contains(&attribute.attr.as_str()) {
                     return Err(Stop);
                 }
@@ -337,7 +353,9 @@ impl<'a> Evaluation<'_, 'a> {
                 {
                     self.python_value("`requires_grad_()`", call.range());
                 }
-                if attribute.attr.as_str() == "tolist" && object.dtype().is_float() {
+                if attribute.attr.as_str() == "tolist"
+                    && (object.dtype().is_float() || object.dtype() == Dtype::Bool)
+                {
                     self.list_of_floats(attribute.value.range(), call.range());
                 }
                 if matches!(object, Value::Tensor(..)) && matches!(attribute.attr.as_str(), "item" | "tolist")

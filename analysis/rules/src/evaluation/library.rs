@@ -29,7 +29,11 @@ impl<'a> Evaluation<'_, 'a> {
             return self.array_library(name, arguments, range);
         }
         let Some(function) = name.strip_prefix("torch.") else {
-            return self.of_python(name, arguments, range);
+            return if self.explores() && !arguments.open {
+                self.of_containers(name, arguments, range)
+            } else {
+                self.of_python(name, arguments, range)
+            };
         };
         let compiled = |function: &Value<'a>, mode: Mode| {
             Value::Compiled(Rc::new(Compiled::new(function.clone(), mode)))
@@ -64,6 +68,10 @@ impl<'a> Evaluation<'_, 'a> {
                     Some(input) => vec![input.clone()],
                     None => return Ok(Value::Unknown),
                 };
+                // Example inputs are Tensors.
+                let is_unknown = |input: &Value| self.is_exploring && matches!(input, Value::Unknown);
+                let inputs = inputs.into_iter();
+                let inputs = inputs.map(|it| if is_unknown(&it) { Value::unshaped() } else { it }).collect();
                 let traced = compiled(&model, Mode::Trace);
                 let result = self.call(&traced, Arguments::of(inputs), range)?;
                 let is_strict = arguments.get(usize::MAX, "strict").is_none();

@@ -100,6 +100,10 @@ impl<'a> Evaluation<'_, 'a> {
                 rows.map_or(Value::Unknown, Value::tuple)
             }
             Value::Tensor(..) => row(data).unwrap_or(Value::Unknown),
+            // The samples may have different sizes.
+            Value::List(samples) if self.is_exploring => {
+                samples.borrow().as_ref().and_then(|it| it.first().cloned()).unwrap_or(Value::Unknown)
+            }
             Value::Object(object) => match self.attribute(data, "__getitem__")? {
                 method @ Value::Function(_) => {
                     let range = object.class.range();

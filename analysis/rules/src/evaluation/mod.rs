@@ -13,9 +13,10 @@
 //! condition that is not known makes everything unknown that its branches bind or change. So a shape that the evaluation
 //! computes is the shape that torch computes, if the program runs to this place.
 //!
-//! For JAX and TensorFlow, it also runs the functions that the program does not call, with arguments of which only the
-//! types are known, both branches of unknown conditions, and the first iterations of unknown loops. It finds the
-//! expressions that are traced arrays, for the rules about functions (`observed.rs`).
+//! It also runs the functions that the program does not call, with arguments of which only the types are known, both
+//! branches of unknown conditions, and the first iterations of unknown loops. For JAX and TensorFlow, it finds the
+//! expressions that are traced arrays, for the rules about functions (`observed.rs`). For PyTorch, it reports the
+//! decisions on Tensors and the calls that cannot be traced (`explored.rs`).
 
 mod arrays;
 mod branches;
@@ -26,6 +27,7 @@ mod classes;
 mod containers;
 mod dtypes;
 mod effects;
+mod explored;
 mod exports;
 mod expressions;
 mod faults;
@@ -40,6 +42,7 @@ mod names;
 mod observed;
 mod operators;
 mod packages;
+mod patterns;
 mod sizes;
 mod statements;
 mod submodules;
@@ -125,6 +128,10 @@ pub(super) struct Evaluation<'c, 'a> {
     functions: Functions<'a>,
     found: Vec<Found>,
     framework: Framework,
+    /// Whether code of PyTorch is evaluated that no program with known values reaches.
+    is_exploring: bool,
+    /// The classes of which objects are being made that annotations declare.
+    constructed: Vec<&'a ast::StmtClassDef>,
     /// The values that the functions have returned which are being evaluated, in branches of unknown conditions.
     returns: Vec<Vec<Value<'a>>>,
     /// Whether an unknown condition may have ended the iteration of the loop that is being evaluated.
@@ -188,7 +195,9 @@ pub(crate) fn found(db: &dyn Db, document: Document) -> Vec<Found> {
     with_text(db, document, |text| {
         let Some(parsed) = tree_of(db, document, text) else { return Vec::new() };
         let (imports, sources) = (queries::imports(db, document), Sources::default());
-        evaluate(&FileContext::new(db, document, text, &parsed, imports, &sources))
+        let ctx = FileContext::new(db, document, text, &parsed, imports, &sources);
+        let contexts = if modules::follows_imports(&ctx) { Contexts::of(&ctx) } else { Contexts::none(&ctx) };
+        evaluate(&ctx, &contexts)
     })
 }
 
@@ -220,6 +229,8 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             functions: Functions::default(),
             found: Vec::new(),
             framework,
+            is_exploring: false,
+            constructed: Vec::new(),
             returns: Vec::new(),
             jumped: false,
             defined: Vec::new(),
@@ -243,9 +254,8 @@ impl<'c, 'a> Evaluation<'c, 'a> {
     }
 }
 
-fn evaluate(ctx: &FileContext) -> Vec<Found> {
-    let contexts = if modules::follows_imports(ctx) { Contexts::of(ctx) } else { Contexts::none(ctx) };
-    let mut evaluation = Evaluation::new(ctx, &contexts, Framework::Torch);
+fn evaluate<'a>(ctx: &FileContext<'a>, contexts: &Contexts<'a>) -> Vec<Found> {
+    let mut evaluation = Evaluation::new(ctx, contexts, Framework::Torch);
     let frame = Frame { scope: evaluation.module.clone(), receiver: None };
     let suite = ctx.parsed.suite();
     if evaluation.load_imports().is_ok() && evaluation.block(suite, &frame).is_ok() {
@@ -266,5 +276,10 @@ fn evaluate(ctx: &FileContext) -> Vec<Found> {
         }
     }
     evaluation.finish();
-    evaluation.found
+    let compiles = evaluation.modules.iter().any(|module| explored::compiles(module.ctx.text));
+    let mut found = evaluation.found;
+    if compiles {
+        explored::extend(&mut found, ctx, contexts);
+    }
+    found
 }

@@ -34,7 +34,7 @@ pub(crate) fn programs(db: &dyn Db, document: Document) -> Vec<Document> {
         let imported = imported(db, other);
         // `main.py` may import the module that compiles.
         let starts = || text(db, other).as_str().contains("__main__") && imported.iter().any(compiles);
-        compiles(&other) || starts()
+        compiles(&other) || starts() || is_decorated(db, other)
     };
     let mut others: Vec<Document> = documents
         .values()
@@ -73,6 +73,14 @@ fn is_program(index: &FileIndex) -> bool {
         && (compiles
             || ["export", "script", "trace"].iter().any(is_called)
             || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile))
+}
+
+/// Returns whether a file imports a module that may define a decorator which compiles:
+/// `strict = partial(torch.compile, fullgraph=True)`.
+fn is_decorated(db: &dyn Db, document: Document) -> bool {
+    let refers = |other: &Document| text(db, *other).as_str().contains("torch.compile,");
+    file_index(db, document).imports.uses("torch")
+        && reexports::imported_documents(db, document).iter().any(refers)
 }
 
 /// Returns whether the evaluation of a program includes the files that it imports.
@@ -126,7 +134,9 @@ impl<'c, 'a> Evaluation<'c, 'a> {
     fn load(&mut self, document: Document) -> Evaluated<()> {
         let is_loaded = self.modules.iter().any(|module| module.ctx.document == document);
         let context = || self.contexts.get(self.contexts.position(document)?);
-        let Some(ctx) = context().filter(|_| !is_loaded) else { return Ok(()) };
+        // The file may have been deleted.
+        let is_blank = file_index(self.ctx.db, document).is_blank;
+        let Some(ctx) = context().filter(|_| !is_loaded && !is_blank) else { return Ok(()) };
         let scope: Scope<'a> = Rc::new(Variables::default());
         scope.set("__name__", Value::Text("module".into()));
         self.modules.push(Module { ctx, scope: scope.clone() });

@@ -28,7 +28,7 @@ use super::faults::{Changing, Faults, Reach, Traced};
 use super::modules::{MOST_FILES, imported};
 use super::traced::Mode;
 use super::values::{Flow, Function, Value};
-use super::{Evaluated, Evaluation, Frame, Framework};
+use super::{Evaluated, Evaluation, Frame, Framework, explored};
 use crate::FileContext;
 use crate::sources::{Contexts, Sources};
 
@@ -189,7 +189,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
 
     /// Evaluates the functions and methods of a file that its program does not call: first the roots, and last those that
     /// other staged code calls.
-    fn entries(&mut self, ctx: &'c FileContext<'a>, frame: &Frame<'a>) {
+    pub(super) fn entries(&mut self, ctx: &'c FileContext<'a>, frame: &Frame<'a>) {
         (self.ctx, self.module) = (ctx, frame.scope.clone());
         let mut entries: Vec<(Option<&'a ast::StmtClassDef>, &'a ast::StmtFunctionDef)> = Vec::new();
         for statement in ctx.parsed.suite() {
@@ -202,7 +202,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
                 _ => {}
             }
         }
-        entries.retain(|(_, def)| !def.is_async);
+        entries.retain(|(_, def)| !def.is_async && self.is_entry(def));
         entries.sort_by_key(|(_, def)| match self.stage_of(def) {
             Some(stage) if stage.root.is_some() => 0,
             None => 1,
@@ -242,16 +242,31 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             self.defined.clear();
             let stage = self.stage_of(function.def);
             self.is_reached = stage.is_none_or(|stage| stage.root.is_some() && !stage.uncertain);
+            let compiled = if stage.is_none() { self.compiled_as(&function) } else { None };
             let parameters = function.def.parameters.iter_non_variadic_params();
-            let keywords = parameters.skip(usize::from(function.receiver.is_some())).map(|parameter| {
+            let passed = parameters.skip(usize::from(function.receiver.is_some())).filter(|parameter| {
+                !self.is_exploring || stage.is_some() || !explored::has_usual_value(parameter)
+            });
+            let keywords = passed.map(|parameter| {
                 let name = parameter.name().as_str();
-                (
-                    name,
-                    stage.map_or(Value::Unknown, |stage| argument(stage, name, parameter.default.is_some())),
-                )
+                let has_default = parameter.default.is_some();
+                let value = match stage {
+                    Some(stage) => argument(stage, name, has_default),
+                    None if compiled.is_some() && !has_default => Value::Tree,
+                    None => Value::Unknown,
+                };
+                (name, parameter.annotation(), value)
+            });
+            let keywords: Vec<_> = keywords.collect();
+            let keywords = keywords.into_iter().map(|(name, annotation, value)| {
+                let value = match (value, annotation) {
+                    (Value::Unknown | Value::Tree, Some(annotation)) => self.declared_value(annotation),
+                    (value, _) => value,
+                };
+                (name, value)
             });
             let keywords = keywords.collect();
-            self.traced.extend(stage.and_then(mode_of));
+            self.traced.extend(stage.and_then(mode_of).or(compiled));
             let _: Evaluated<Value> = self.run(&function, Vec::new(), keywords);
             // Keras traces its methods, and control flow its bodies, as parts of another graph.
             match stage.and_then(|stage| stage.root) {
@@ -265,7 +280,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
     }
 
     /// Returns an object of a class, made with unknown arguments.
-    fn representative(
+    pub(super) fn representative(
         &mut self,
         class: &'a ast::StmtClassDef,
     ) -> Option<(Rc<super::values::Object<'a>>, &'a ast::StmtClassDef)> {
@@ -277,14 +292,23 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         let constructor = hierarchy.classes.iter().find_map(|class| method(class, "__init__"));
         let keywords =
             constructor.into_iter().flat_map(|def| def.parameters.iter_non_variadic_params().skip(1));
+        let is_exploring = self.is_exploring;
+        let keywords = keywords.filter(|parameter| !is_exploring || !explored::has_text(parameter));
         let mut arguments = Arguments {
-            keywords: keywords.map(|parameter| (parameter.name().as_str(), Value::Unknown)).collect(),
+            keywords: keywords
+                .map(|parameter| (parameter.name().as_str(), parameter.annotation()))
+                .map(|(name, annotation)| {
+                    (name, annotation.map_or(Value::Unknown, |it| self.declared_value(it)))
+                })
+                .collect(),
             ..Arguments::default()
         };
         if constructor.is_none() {
             let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
-            let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());
-            arguments.keywords = names.map(|name| (name.id.as_str(), Value::Unknown)).collect();
+            let fields = fields.filter_map(Stmt::as_ann_assign_stmt);
+            let named = fields.filter_map(|field| Some((field.target.as_name_expr()?, &*field.annotation)));
+            let named = named.map(|(name, annotation)| (name.id.as_str(), self.declared_value(annotation)));
+            arguments.keywords = named.collect();
         }
         match self.create(class, arguments) {
             Ok(Value::Object(object)) => Some((object, class)),
@@ -292,7 +316,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         }
     }
 
-    fn stage_of(&self, def: &ast::StmtFunctionDef) -> Option<&'a Stage> {
+    pub(super) fn stage_of(&self, def: &ast::StmtFunctionDef) -> Option<&'a Stage> {
         let (db, document) = (self.ctx.db, self.ctx.document);
         let functions = &file_index(db, document).definitions.functions;
         let entry = functions.iter().find(|entry| entry.name_range == def.name.range())?;
@@ -307,7 +331,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             }
             value => value,
         };
-        if matches!(value, Value::Tensor(..)) {
+        if matches!(value, Value::Tensor(..)) && self.framework == Framework::Arrays {
             let reach = self.reach();
             let known = self.observed.entry((self.ctx.document, expression.range())).or_default();
             *known = (*known).max(reach);
@@ -372,7 +396,9 @@ fn argument<'a>(stage: &Stage, name: &str, has_default: bool) -> Value<'a> {
     let is_static = parameter.bound || position.is_some_and(|it| stage.static_parameters.contains(it.into()));
     match parameter.source {
         _ if is_static || stage.static_parameters.more => Value::Unknown,
-        Source::Assumption if stage.dialect == Dialect::Jax && !has_default => Value::Tree,
+        Source::Assumption if matches!(stage.dialect, Dialect::Jax | Dialect::Torch) && !has_default => {
+            Value::Tree
+        }
         Source::Assumption | Source::Receiver | Source::Unknown => Value::Unknown,
         _ if parameter.binding == Binding::Staged => Value::unshaped(),
         _ => Value::Unknown,
@@ -385,7 +411,7 @@ fn mode_of(stage: &Stage) -> Option<Mode> {
         (Dialect::Jax, RootKind::JaxGrad) => None,
         (Dialect::Jax, RootKind::JaxVmap) => Some(Mode::Map),
         (Dialect::Jax, _) => Some(Mode::Jit),
-        (Dialect::Torch, _) => None,
+        (Dialect::Torch, _) => explored::mode_of(stage),
         _ => Some(Mode::Graph),
     }
 }

@@ -45,20 +45,37 @@ impl<'a> Evaluation<'_, 'a> {
                 | (Value::Int(_) | Value::Float(_), Value::Array | Value::Variable) => {
                     return Ok(self.computed_array());
                 }
-                (Value::Dict(left), Value::Dict(right)) if op == Operator::BitOr => {
-                    let joined =
-                        left.borrow().clone().zip(right.borrow().clone()).map(|(mut known, more)| {
-                            known.retain(|(key, _)| !more.iter().any(|(other, _)| other == key));
-                            known.extend(more);
-                            known
-                        });
-                    return Ok(Value::Dict(Rc::new(joined.into())));
-                }
                 _ => {}
             }
         }
         if let (Value::Text(text), Operator::Mod) = (left, op) {
             self.formatted_values(text, right, range);
+        }
+        if self.is_exploring {
+            match (left, right) {
+                (Value::Recorded, Value::Recorded | Value::Int(_) | Value::Float(_) | Value::Unknown)
+                | (Value::Int(_) | Value::Float(_) | Value::Unknown, Value::Recorded) => {
+                    return Ok(Value::Recorded);
+                }
+                (Value::Tree | Value::Unknown, Value::Tensor(..)) | (Value::Tensor(..), Value::Tree) => {
+                    return Ok(Value::unshaped());
+                }
+                // The argument may be a number.
+                (Value::Tree, Value::Int(_) | Value::Float(_) | Value::Tree)
+                | (Value::Int(_) | Value::Float(_), Value::Tree) => return Ok(Value::Tree),
+                _ => {}
+            }
+        }
+        if self.explores()
+            && op == Operator::BitOr
+            && let (Value::Dict(left), Value::Dict(right)) = (left, right)
+        {
+            let joined = left.borrow().clone().zip(right.borrow().clone()).map(|(mut known, more)| {
+                known.retain(|(key, _)| !more.iter().any(|(other, _)| other == key));
+                known.extend(more);
+                known
+            });
+            return Ok(Value::Dict(Rc::new(joined.into())));
         }
         self.check_bools(op, left, right, range)?;
         let dtype = self.promoted(op, left, right);
@@ -160,6 +177,14 @@ impl<'a> Evaluation<'_, 'a> {
                 found.map(|found| found == (op == CmpOp::In))
             }
             (CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn, ..) => None,
+            (_, Value::Recorded, Value::Recorded | Value::Int(_) | Value::Float(_) | Value::Unknown)
+            | (_, Value::Int(_) | Value::Float(_) | Value::Unknown, Value::Recorded) => {
+                return Ok(Value::Recorded);
+            }
+            (_, Value::Size(id), Value::Int(size)) => return Ok(self.compared_size(op, *id, *size)),
+            (_, Value::Int(size), Value::Size(id)) => {
+                return Ok(reversed(op).map_or(Value::Unknown, |op| self.compared_size(op, *id, *size)));
+            }
             (CmpOp::Eq | CmpOp::NotEq, Value::Tensor(..), Value::None)
             | (CmpOp::Eq | CmpOp::NotEq, Value::None, Value::Tensor(..))
                 if self.explores() =>
@@ -168,7 +193,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (_, Value::Tree, Value::Int(_) | Value::Float(_) | Value::Array | Value::Tree)
             | (_, Value::Int(_) | Value::Float(_) | Value::Array, Value::Tree)
-                if !matches!(op, CmpOp::Eq | CmpOp::NotEq) =>
+                if !matches!(op, CmpOp::Eq | CmpOp::NotEq) && !self.is_exploring =>
             {
                 return Ok(Value::unshaped());
             }
@@ -254,4 +279,16 @@ fn arithmetic<'a>(op: Operator, left: i64, right: i64) -> Value<'a> {
         _ => None,
     };
     result.filter(|result| result.abs() <= LARGEST).map_or(Value::Unknown, Value::Int)
+}
+
+/// Returns the comparison with exchanged operands.
+fn reversed(op: CmpOp) -> Option<CmpOp> {
+    Some(match op {
+        CmpOp::Lt => CmpOp::Gt,
+        CmpOp::LtE => CmpOp::GtE,
+        CmpOp::Gt => CmpOp::Lt,
+        CmpOp::GtE => CmpOp::LtE,
+        CmpOp::Eq | CmpOp::NotEq => op,
+        _ => return None,
+    })
 }

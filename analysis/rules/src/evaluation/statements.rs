@@ -2,14 +2,13 @@
 
 use ag_staging::construct::ConstructKind;
 use ag_syntax::expressions;
-use ruff_python_ast::{self as ast, Expr, Number, Operator, Pattern, Stmt};
+use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::leaks::Place;
 use super::values::{Flow, Function, Value};
-use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS, Stop};
+use super::{Evaluated, Evaluation, Frame, Framework, MOST_ITERATIONS, Stop};
 use crate::names::bound_names;
-use crate::tracing::snippet;
 use std::rc::Rc;
 
 impl<'a> Evaluation<'_, 'a> {
@@ -52,6 +51,9 @@ impl<'a> Evaluation<'_, 'a> {
                 } else if matches!(left, Value::List(_)) {
                     left.forget();
                 } else {
+                    if let (Expr::Attribute(_), Value::Int(_) | Value::Float(_)) = (&*node.target, &left) {
+                        self.frozen(&node.target, node.range());
+                    }
                     self.assign(&node.target, value, frame)?;
                 }
             }
@@ -89,13 +91,16 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Stmt::Try(node) if self.explores() => {
                 // An exception ends the body somewhere.
-                let flow = self.explore(statement, &[&node.body, &[]], frame)?;
+                let handlers = node.handlers.iter().filter_map(|it| it.as_except_handler());
+                let mut branches: Vec<&[Stmt]> = vec![&node.body];
+                branches.extend(handlers.map(|handler| handler.body.as_slice()));
+                let flow = self.explore(statement, &branches, frame)?;
                 return match flow {
                     Flow::Next => self.block(&node.finalbody, frame),
                     flow => Ok(flow),
                 };
             }
-            Stmt::Assert(node) if self.explores() => {
+            Stmt::Assert(node) if self.framework == Framework::Arrays => {
                 let value = self.value(&node.test, frame)?;
                 self.decide(&node.test, &value, ConstructKind::Assert);
             }
@@ -267,31 +272,6 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Evaluates a `match` statement whose patterns are literals.
-    fn matched(
-        &mut self,
-        statement: &'a Stmt,
-        node: &'a ast::StmtMatch,
-        frame: &Frame<'a>,
-    ) -> Evaluated<Flow<'a>> {
-        let subject = self.value(&node.subject, frame)?;
-        let literal = node.cases.iter().find(|case| case.pattern.is_match_value());
-        if let Some(case) = literal {
-            let text = format!("`{}`", snippet(self.ctx.text(&*node.subject)));
-            self.undecided(case.pattern.range(), &text, &subject, "a `match`");
-        }
-        for case in &node.cases {
-            let matches = matches_literal(&case.pattern, &subject).filter(|_| case.guard.is_none());
-            let Some(matches) = matches else {
-                return Ok(self.skip(std::slice::from_ref(statement), frame));
-            };
-            if matches {
-                return self.block(&case.body, frame);
-            }
-        }
-        Ok(Flow::Next)
-    }
-
     fn with(
         &mut self,
         statement: &'a Stmt,
@@ -382,6 +362,7 @@ impl<'a> Evaluation<'_, 'a> {
                         }
                     }
                     None => {
+                        self.check_count(target, targets, &value);
                         bound_names(target)
                             .into_iter()
                             .for_each(|name| frame.scope.set(name, Value::Unknown));
@@ -389,8 +370,19 @@ impl<'a> Evaluation<'_, 'a> {
                 }
             }
             Expr::Subscript(item) => {
-                let container = self.value(&item.value, frame)?;
                 let key = self.value(&item.slice, frame)?;
+                // `self.__dict__["rate"] = rate`
+                if let (Expr::Attribute(attributes), Value::Text(name)) = (&*item.value, &key)
+                    && attributes.attr.as_str() == "__dict__"
+                {
+                    let object = self.value(&attributes.value, frame)?;
+                    self.set_attribute(&object, name, value, target.range());
+                    return Ok(());
+                }
+                let container = self.value(&item.value, frame)?;
+                if let Some(name) = Value::global_item(&item.value, &key, frame) {
+                    self.assigned(None, &name, target.range());
+                }
                 self.stored(Place::Container(container.clone()), &value, target.range());
                 match (&container, key) {
                     (Value::Dict(items), key) if let Some(key) = key.key() => {
@@ -472,26 +464,5 @@ impl<'a> Evaluation<'_, 'a> {
             self.defined.push(function.clone());
         }
         self.decorated(Value::Function(function), &def.decorator_list, frame)
-    }
-}
-
-/// Returns whether a value matches a pattern; `None` if that is not known.
-fn matches_literal(pattern: &Pattern, subject: &Value) -> Option<bool> {
-    match pattern {
-        Pattern::MatchValue(node) => match (&*node.value, subject) {
-            (Expr::StringLiteral(literal), Value::Text(text)) => Some(literal.value.to_str() == &**text),
-            (
-                Expr::NumberLiteral(ast::ExprNumberLiteral { value: Number::Int(literal), .. }),
-                Value::Int(value),
-            ) => Some(literal.as_i64() == Some(*value)),
-            _ => None,
-        },
-        Pattern::MatchOr(node) => {
-            let matches: Option<Vec<bool>> =
-                node.patterns.iter().map(|pattern| matches_literal(pattern, subject)).collect();
-            Some(matches?.contains(&true))
-        }
-        Pattern::MatchAs(node) if node.pattern.is_none() && node.name.is_none() => Some(true),
-        _ => None,
     }
 }

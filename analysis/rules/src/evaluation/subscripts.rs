@@ -6,7 +6,8 @@ use ruff_text_size::Ranged;
 use super::calls::Arguments;
 use super::dtypes::Dtype;
 use super::values::{Shape, Size, Value};
-use super::{Evaluated, Evaluation, Frame, Framework, sizes};
+use super::{Evaluated, Evaluation, Frame, sizes};
+use crate::tracing::snippet;
 
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
@@ -14,7 +15,7 @@ impl<'a> Evaluation<'_, 'a> {
         if let Value::Tensor(Some(shape), dtype) = &value {
             return Ok(self.index(shape, &item.slice, frame)?.with_dtype(*dtype));
         }
-        if self.framework == Framework::Arrays
+        if self.explores()
             && let Some(part) = value.part()
         {
             self.value(&item.slice, frame)?;
@@ -46,6 +47,13 @@ impl<'a> Evaluation<'_, 'a> {
         if matches!(value, Value::List(_) | Value::Tuple(_)) {
             self.need(&key);
         }
+        if self.is_exploring
+            && matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_))
+            && matches!(key, Value::Number)
+        {
+            let text = format!("`{}`", snippet(self.ctx.text(&*item.slice)));
+            self.undecided(item.slice.range(), &text, &key, "an index of a container");
+        }
         if let Value::Object(object) = &value {
             if let (Some(fields), Value::Int(index)) = (self.fields(object), &key) {
                 let index = sizes::index_of(fields.len(), *index);
@@ -63,7 +71,13 @@ impl<'a> Evaluation<'_, 'a> {
             (Value::List(_) | Value::Tuple(_), Value::Unknown) if self.explores() => {
                 value.elements().and_then(|it| Value::common(&it)).unwrap_or(Value::Unknown)
             }
-            _ => element(&value, &key),
+            _ => {
+                let found = element(&value, &key);
+                if let (Value::Int(_), Some(name)) = (&found, Value::global_item(&item.value, &key, frame)) {
+                    self.read(None, &name, &found);
+                }
+                found
+            }
         })
     }
 
@@ -167,5 +181,13 @@ fn element<'a>(container: &Value<'a>, key: &Value<'a>) -> Value<'a> {
             _ => Value::Unknown,
         },
         _ => Value::Unknown,
+    }
+}
+
+impl Value<'_> {
+    /// Returns the name of an item of a global dictionary: `STATE["step"]`.
+    pub(super) fn global_item(container: &Expr, key: &Self, frame: &Frame) -> Option<String> {
+        let (Expr::Name(name), Self::Text(key)) = (container, key) else { return None };
+        frame.scope.is_global(&name.id).then(|| format!("{}[\"{key}\"]", name.id))
     }
 }

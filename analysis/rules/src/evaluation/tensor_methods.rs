@@ -360,7 +360,35 @@ fn split<'a>(shape: &[Size], parts: &Value<'a>, axis: usize) -> Value<'a> {
     Value::tuple(sizes.into_iter().map(part).collect())
 }
 
-/// Returns the result of a method of a Tensor of unknown shape.
+/// Returns whether only Tensors have a method, so that its object is no container, module or number.
+pub(super) fn is_of_tensors(name: &str) -> bool {
+    REDUCTIONS.contains(&name)
+        || SCALARS.contains(&name)
+        || matches!(
+            name,
+            "abs"
+                | "clamp"
+                | "detach"
+                | "exp"
+                | "isfinite"
+                | "isinf"
+                | "isnan"
+                | "item"
+                | "log"
+                | "masked_fill"
+                | "permute"
+                | "reshape"
+                | "softmax"
+                | "sqrt"
+                | "squeeze"
+                | "tolist"
+                | "topk"
+                | "unsqueeze"
+                | "view"
+        )
+}
+
+/// Returns the result of a method of a Tensor whose shape is not known.
 pub(super) fn of_unknown_shape<'a>(name: &str, arguments: &Arguments<'a>) -> Value<'a> {
     let is_scalar = SCALARS.contains(&name);
     let is_tensor = ELEMENTWISE.contains(&name)
@@ -383,7 +411,14 @@ pub(super) fn of_unknown_shape<'a>(name: &str, arguments: &Arguments<'a>) -> Val
                 | "unsqueeze"
                 | "view"
         );
-    if is_scalar && arguments.len() == 0 && !arguments.open {
+    let has_dimension = matches!(arguments.get(0, "dim"), Some(Value::Int(_)));
+    if matches!(name, "topk" | "sort" | "mode" | "kthvalue" | "cummax" | "cummin")
+        || matches!(name, "max" | "min" | "median") && has_dimension
+    {
+        Value::tuple(vec![Value::unshaped(), Value::unshaped()])
+    } else if let ("chunk", Some(Value::Int(parts @ 1..=16))) = (name, arguments.get(0, "chunks")) {
+        Value::tuple((0..*parts).map(|_| Value::unshaped()).collect())
+    } else if is_scalar && arguments.len() == 0 && !arguments.open {
         Value::tensor(Vec::new())
     } else if is_tensor {
         Value::unshaped()

@@ -59,12 +59,20 @@ pub(crate) struct Found {
     pub range: TextRange,
     pub kind: Kind,
     pub message: String,
+    /// Whether the code is reached with values that are not known, or under conditions that are not known.
+    pub is_explored: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An operation does not accept its inputs.
     Sizes,
+    /// Python compares a dynamic dimension of an exported program with a number.
+    Bound,
+    /// A recorded program keeps the number that an attribute had in the recorded call.
+    Frozen,
+    /// An assignment has another number of targets than values.
+    Count,
     /// Python needs the truth value of a Tensor.
     Decision(Mode),
     /// Python needs the number that a Tensor holds.
@@ -158,7 +166,12 @@ impl<'a> Evaluation<'_, 'a> {
     fn report_in(&mut self, document: Document, range: TextRange, kind: Kind, message: String) {
         let is_same = |it: &Found| it.document == document && it.range == range && it.kind == kind;
         if !self.found.iter().any(is_same) {
-            self.found.push(Found { document, range, kind, message });
+            // A call under a condition may be the exception: `if not weights: warnings.warn("…")`.
+            if self.conditions > 0 && matches!(kind, Kind::Call { .. }) {
+                return;
+            }
+            let is_explored = self.is_exploring;
+            self.found.push(Found { document, range, kind, message, is_explored });
         }
     }
 
@@ -173,6 +186,17 @@ impl<'a> Evaluation<'_, 'a> {
     /// Records that Python needs a value which is not known in traced code. `text` describes the value, and `what` says
     /// what needs it: "an `if`".
     pub(super) fn undecided(&mut self, range: TextRange, text: &str, value: &Value<'a>, what: &str) {
+        if let (Value::Bound, Some(Mode::Export)) = (value, self.traced.first().copied()) {
+            let message = format!(
+                "{text} holds for some sizes of a dynamic dimension only: {what} on it cannot be exported"
+            );
+            self.report(range, Kind::Bound, message);
+        }
+        if let (Value::Recorded, Some(mode @ Mode::Trace)) = (value, self.traced.first().copied()) {
+            let message =
+                format!("{text} depends on a size: {what} on it is decided once, for the example inputs");
+            self.report(range, Kind::Decision(mode), message);
+        }
         // TorchScript compiles both branches, also where traced code calls a scripted function.
         if value.is_traced() && !self.traced.contains(&Mode::Script) {
             let is = match value {
@@ -226,6 +250,24 @@ impl<'a> Evaluation<'_, 'a> {
             Some(Mode::Compile { full_graph: true, .. } | Mode::Export) => Size::Data,
             _ => Size::Unknown,
         }
+    }
+
+    /// Records that `torch.jit.trace` runs an assignment once, which changes a number of an object: `self.step += 1`.
+    pub(super) fn frozen(&mut self, target: &Expr, range: TextRange) {
+        if self.is_recorded() {
+            let target = snippet(self.ctx.text(target));
+            let message = format!("the recorded program does not change `{target}`: it is a constant in it");
+            self.report(range, Kind::Frozen, message);
+        }
+    }
+
+    /// Returns whether `torch.jit.trace` records the sizes of a Tensor. Those of parameters are constants:
+    /// `self.weight.shape[0]`.
+    pub(super) fn records_sizes(&self, tensor: &Value<'a>, written: &Expr) -> bool {
+        self.is_exploring
+            && self.is_recorded()
+            && matches!(tensor, Value::Tensor(..))
+            && !written.is_attribute_expr()
     }
 
     /// Returns whether `torch.jit.trace` records the code.
@@ -287,12 +329,31 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Records `.tolist()` of floats in a graph without breaks. The compiler traces `tolist` of integers only.
+    /// Records that an assignment to several targets gets another number of Tensors.
+    ///
+    /// ```python
+    /// q, k, v = self.project(x).chunk(4, dim=-1)
+    /// ```
+    pub(super) fn check_count(&mut self, target: &Expr, targets: &[Expr], value: &Value<'a>) {
+        if let Value::Tuple(elements) = value
+            && self.is_exploring
+            && !self.traced.is_empty()
+            && elements.iter().all(|element| matches!(element, Value::Tensor(..)))
+            && elements.len() != targets.len()
+            && !targets.iter().any(Expr::is_starred_expr)
+        {
+            let message = format!("{} Tensors are assigned to {} targets", elements.len(), targets.len());
+            self.report(target.range(), Kind::Count, message);
+        }
+    }
+
+    /// Records `.tolist()` of floats or bools in a graph without breaks. The compiler traces `tolist` of integers only.
     pub(super) fn list_of_floats(&mut self, value: TextRange, range: TextRange) {
         if let Some(Mode::Compile { full_graph: true, .. }) = self.traced.first() {
             let value = snippet(&self.ctx.text[value]);
-            let message =
-                format!("`.tolist()` of floats needs the value of `{value}`, which causes a graph break");
+            let message = format!(
+                "`.tolist()` of floats or bools needs the value of `{value}`, which causes a graph break"
+            );
             self.report(range, Kind::Conversion, message);
         }
     }
@@ -307,8 +368,11 @@ impl<'a> Evaluation<'_, 'a> {
         if self.framework == Framework::Arrays {
             return self.staged_call(compiled, arguments, range);
         }
-        let symbols =
-            if self.traced.is_empty() { self.compare(compiled, &arguments, range) } else { Vec::new() };
+        let symbols = if self.traced.is_empty() && !self.is_exploring {
+            self.compare(compiled, &arguments, range)
+        } else {
+            Vec::new()
+        };
         for index in &symbols {
             self.dimensions += 1;
             if let Some(value) = arguments.nth_mut(*index) {

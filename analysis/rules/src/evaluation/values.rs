@@ -46,8 +46,12 @@ pub(super) enum Value<'a> {
     Symbol(usize),
     /// `x.shape[0]`, where the dimension is dynamic.
     Size(usize),
+    /// A size of a Tensor, or a number that Python computes from it, while `torch.jit.trace` records: `x.shape[0] // 2`.
+    Recorded,
     /// `Dim("batch")`
     Dim(usize),
+    /// A comparison of a dynamic dimension which only some of its sizes satisfy: `x.shape[0] > 16`.
+    Bound,
     Tuple(Rc<[Value<'a>]>),
     /// A list or `nn.ModuleList`; `None` if its elements are not known.
     List(Shared<Value<'a>>),

@@ -1,6 +1,9 @@
 //! Reports what the evaluation finds, each finding under the rule to which it belongs.
 
+use ag_index::index::{FunctionId, file_index};
+use ag_staging::results::stages_of;
 use ruff_python_ast::name::Name;
+use ruff_text_size::TextRange;
 
 use super::break_branch::TORCH_GRAPH_BREAK_BRANCH;
 use super::break_builtin::TORCH_GRAPH_BREAK_BUILTIN;
@@ -21,14 +24,22 @@ use super::tensor_sizes::TORCH_SIZES;
 use super::trace_constant::TRACE_CONSTANT;
 use crate::FileContext;
 use crate::evaluation::{Found, Kind, Mode, found, programs};
-use ag_db::diagnostic::Severity;
+use crate::run::function_diagnostics;
+use ag_db::diagnostic::{Anchor, Severity};
 
 /// Reports the findings in a file, from all programs that run code of it.
 pub(super) fn report(ctx: &FileContext) {
     const BRANCH: &str = "use `torch.where`, or `torch.cond` to evaluate one branch only";
+    let mut known = None;
     let all = programs(ctx.db, ctx.document).iter().flat_map(|program| found(ctx.db, *program));
-    for Found { range, kind, message, .. } in all.filter(|found| found.document == ctx.document) {
+    for Found { range, kind, message, is_explored, .. } in all.filter(|found| found.document == ctx.document)
+    {
         let (range, kind) = (*range, *kind);
+        // The rules about functions report most of it, some under other codes.
+        let may_repeat = *is_explored || kind == Kind::Bound;
+        if may_repeat && known.get_or_insert_with(|| of_functions(ctx)).iter().any(|it| overlap(*it, range)) {
+            continue;
+        }
         // The rule about functions reports the attribute where the function reads it.
         let name = Name::new(ctx.text(range).rsplit('.').next().unwrap_or_default());
         if kind == (Kind::Attribute { is_float: false })
@@ -44,6 +55,17 @@ pub(super) fn report(ctx: &FileContext) {
                 Severity::Error,
                 "change the sizes of the modules or inputs so that they agree",
             ),
+            Kind::Bound => (
+                &TORCH_EXPORT_CALL,
+                Severity::Error,
+                "declare a range with `Dim(…, max=…)` that decides it, or remove the condition",
+            ),
+            Kind::Frozen => (
+                &TRACE_CONSTANT,
+                Severity::Warning,
+                "store the number in a buffer that the module changes, or pass it as an argument",
+            ),
+            Kind::Count => (&TORCH_SIZES, Severity::Error, "change the number of targets or of parts"),
             Kind::Decision(Mode::Compile { full_graph, .. }) => {
                 let severity = if full_graph { Severity::Error } else { Severity::Warning };
                 (&TORCH_GRAPH_BREAK_BRANCH, severity, BRANCH)
@@ -100,6 +122,26 @@ pub(super) fn report(ctx: &FileContext) {
                 "store the number in a buffer (`register_buffer`), or pass it as an argument",
             ),
         };
+        // The values with which the code is reached may be others.
+        let severity = if *is_explored { severity.min(Severity::Warning) } else { severity };
         ctx.report(rule, range, message).severity(severity).help(help).emit();
     }
+}
+
+/// Returns where the rules about functions report something that is not only info.
+fn of_functions(ctx: &FileContext) -> Vec<TextRange> {
+    let mut found = Vec::new();
+    for path in stages_of(ctx.db, ctx.document).keys() {
+        let function = FunctionId::new(ctx.db, ctx.document, path.clone());
+        let Some((_, entry)) = file_index(ctx.db, ctx.document).definitions.find(path) else { continue };
+        let own = function_diagnostics(ctx.db, function)
+            .iter()
+            .filter(|it| it.severity > Severity::Info && it.span.anchor == Anchor::Function(path.clone()));
+        found.extend(own.map(|diagnostic| diagnostic.span.range + entry.range.start()));
+    }
+    found
+}
+
+fn overlap(first: TextRange, second: TextRange) -> bool {
+    first.contains_range(second) || second.contains_range(first)
 }

@@ -116,6 +116,11 @@ fn operands(ctx: &FunctionContext) {
             Stmt::AugAssign(assign) => {
                 check_operand(ctx, &compiled, &assign.target, false, &mut reported);
             }
+            // `cos, sin = self.cache`
+            Stmt::Assign(assign) if assign.targets.iter().any(Expr::is_tuple_expr) => {
+                check_operand(ctx, &compiled, &assign.value, false, &mut reported);
+            }
+            Stmt::For(node) => check_operand(ctx, &compiled, &node.iter, false, &mut reported),
             Stmt::Return(node)
                 if is_plain
                     && node.value.as_deref().is_some_and(|it| it.is_name_expr() || it.is_call_expr()) =>
