@@ -17,7 +17,8 @@ declare_rule! {
     /// ## What it does
     /// Reports traced arrays that are stored where they outlive the trace: in a global or nonlocal name, a list
     /// or dictionary from outside, or an attribute of a `self` that the trace does not replace: a static one, or the object
-    /// of a method that is the body of a `jax.lax` loop.
+    /// of a method that is the body of a `jax.lax` loop. The evaluation of the program also finds arrays that are used after
+    /// the trace, for example from the cache of a function.
     ///
     /// ## Why is this bad?
     /// The stored object is the tracer, not its value. Its next use raises, far from the code that stored it.

@@ -24,7 +24,8 @@ declare_rule! {
     /// ## What it does
     /// Finds an attribute of a Python object that a `tf.function` or a function under `jax.jit` reads, directly or in
     /// the functions that it calls, if a loop in eager code both assigns the attribute and calls the compiled function.
-    /// The assignment may be in a function that the loop calls.
+    /// The assignment may be in a function that the loop calls. An attribute that code changes through another object, as
+    /// in `schedule.layer.rate = 0.1`, is found by evaluating the program.
     ///
     /// ## Why is this bad?
     /// The first call traces the function, with the value of the attribute as a constant. The other calls reuse the

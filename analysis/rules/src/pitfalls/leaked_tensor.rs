@@ -28,6 +28,8 @@ declare_rule! {
     /// - an attribute of `self` that eager code of the file converts to a number or an array: `float(monitor.worst)`
     /// - a `global` or `nonlocal` name
     /// - an item appended to a list from outside the function, also in `train_step` of a Keras model
+    /// - what the program uses after the trace, as far as its evaluation shows it: in containers of other objects, in
+    ///   attributes of classes, in caches of functions
     ///
     /// ## Why is this bad?
     /// While a function is traced its Tensors are symbolic and belong to one graph. The stored object is such a

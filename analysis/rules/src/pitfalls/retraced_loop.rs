@@ -19,7 +19,8 @@ declare_rule! {
     /// Finds loops that pass a Python number to a `tf.function` of the same file, if the number differs in each
     /// iteration: the variable of a loop over `range(…)`, `enumerate(…)` or a list of numbers, a counter, or a number
     /// computed from them. An object that the loop creates for the call, such as `train(x, Options())`, is found, too,
-    /// if its class does not define equality.
+    /// if its class does not define equality. So are strings, and containers whose length changes, if the evaluation of the
+    /// program shows it.
     ///
     /// ## Why is this bad?
     /// A Python number is not an input of the graph but a constant in it. A `tf.function` is retraced for each new
