@@ -11,7 +11,7 @@ use ruff_python_ast::{self as ast, Expr, ModModule};
 use ruff_python_parser::Parsed;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::evaluation::{self, Reach, Traced};
+use super::evaluation::{self, Faults, Reach, Traced};
 use super::program::Program;
 use super::sources::Sources;
 use super::{Rule, classes};
@@ -39,6 +39,7 @@ static UNKNOWN: LazyLock<Fact> = LazyLock::new(Fact::unknown);
 static TRACER: LazyLock<Fact> = LazyLock::new(|| Fact::of_tensor(Library::Jax));
 static SYMBOLIC: LazyLock<Fact> = LazyLock::new(|| Fact::of_tensor(Library::Tensorflow));
 static NOTHING: LazyLock<Traced> = LazyLock::new(Traced::default);
+static FAULTLESS: LazyLock<Faults> = LazyLock::new(Faults::default);
 
 /// A staged function: a root, or a function that is reached from one.
 pub struct FunctionContext<'a> {
@@ -90,6 +91,14 @@ impl<'a> FunctionContext<'a> {
     /// Returns the function.
     pub fn id(&self) -> FunctionId<'a> {
         FunctionId::new(self.db, self.document, self.path.clone())
+    }
+
+    /// Returns what the evaluation of the program finds in the function.
+    pub(crate) fn faults(&self) -> &'a Faults {
+        match self.stage.dialect {
+            Dialect::Jax | Dialect::Tensorflow => evaluation::faults_in(self.db, self.id()),
+            _ => &FAULTLESS,
+        }
     }
 
     pub fn def(&self) -> &'a ast::StmtFunctionDef {

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 
 use super::FunctionContext;
 use super::callers::{self, MAX_CALLERS};
-use super::evaluation::{self, Reach};
+use super::evaluation::Reach;
 use super::parameter_use;
 use super::path_certainty::{self, Passed};
 use ag_db::diagnostic::{Anchor, Diagnostic};
@@ -121,7 +121,7 @@ pub(super) fn is_reached(ctx: &FunctionContext, diagnostic: &Diagnostic) -> bool
 
 /// Returns how staged code reaches a fault that the evaluation of the program finds, too.
 fn evaluated(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Option<Reach> {
-    let faults = || evaluation::faults_in(ctx.db, ctx.id());
+    let faults = || ctx.faults();
     match diagnostic.code {
         "AG404" | "AG506" => faults().leak(diagnostic.span.range),
         "AG406" => faults().variable(diagnostic.span.range),

@@ -23,7 +23,7 @@ pub(crate) struct Outliving<'a> {
 
 /// Returns the arrays that the function stores. Arrays of which the function already has a finding are not returned.
 pub(crate) fn arrays<'a>(ctx: &FunctionContext<'a>, code: &str) -> Vec<Outliving<'a>> {
-    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    let faults = ctx.faults();
     let leaks = &faults.leaks;
     if leaks.is_empty() {
         return Vec::new();

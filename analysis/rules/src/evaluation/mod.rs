@@ -68,7 +68,7 @@ use ag_staging::queries;
 use captures::{Capture, FunctionKey};
 use effects::Functions;
 use exports::Declared;
-pub(crate) use faults::{Changing, Reach, Traced};
+pub(crate) use faults::{Changing, Faults, Reach, Traced};
 use hooks::Hook;
 pub(crate) use leaks::STORING;
 use leaks::{CacheKey, Leak, Store};

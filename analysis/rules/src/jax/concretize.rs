@@ -3,7 +3,6 @@
 use ruff_python_ast::{self as ast, Expr, Operator};
 
 use super::super::declare::declare_rule;
-use super::super::evaluation;
 use super::super::formatting;
 use super::super::hashing;
 use super::super::host_library;
@@ -135,7 +134,7 @@ const PRINT: &str = "use `jax.debug.print`, which formats when the function runs
 fn check(ctx: &FunctionContext) {
     let is_only_differentiated = ctx.stage.mode == RootKind::JaxGrad;
     let has_no_value = if is_only_differentiated { "" } else { " and has no value yet" };
-    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    let faults = ctx.faults();
     for expression in ctx.expressions() {
         if is_only_differentiated && uses_value(ctx, expression) {
             continue;

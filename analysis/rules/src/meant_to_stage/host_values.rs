@@ -8,7 +8,6 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::evaluation;
 use crate::formatting;
 use crate::guards::is_guarded;
 use crate::host_arrays::{self, Stored};
@@ -109,7 +108,7 @@ fn check(ctx: &FunctionContext) {
                 .emit();
         }
     }
-    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    let faults = ctx.faults();
     for expression in ctx.expressions() {
         match expression {
             Expr::BinOp(operation) if faults.format(operation.range()).is_some() && !formats_staged(ctx) => {

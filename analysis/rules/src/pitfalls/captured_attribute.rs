@@ -8,7 +8,6 @@ use rustc_hash::FxHashSet;
 use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
-use crate::evaluation;
 use crate::object_changes::{Called, Class, Code, ObjectChanges, Store, object_changes};
 use ag_db::diagnostic::{Anchor, Span};
 use ag_db::{Db, Document};
@@ -104,7 +103,7 @@ const PLAIN_BASES: [&str; 4] = ["object", "ABC", "Generic", "Protocol"];
 
 fn check(ctx: &FunctionContext) {
     check_loops(ctx);
-    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    let faults = ctx.faults();
     for (range, _) in &faults.captures {
         let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
         if let Some(read) = ctx.expression_at(*range).filter(|_| !is_known) {

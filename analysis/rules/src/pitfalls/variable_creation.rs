@@ -7,7 +7,6 @@ use super::every_trace::{self, Evaluated};
 use super::root_calls;
 use crate::FunctionContext;
 use crate::declare::declare_rule;
-use crate::evaluation;
 use crate::guards::is_guarded;
 use crate::variables::{creates_variables, has_weights};
 use ag_db::diagnostic::Severity;
@@ -73,7 +72,7 @@ declare_rule! {
 
 fn check(ctx: &FunctionContext) {
     check_every_trace(ctx);
-    let faults = evaluation::faults_in(ctx.db, ctx.id());
+    let faults = ctx.faults();
     for (call, _) in &faults.variables {
         let known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *call);
         if let Some(Expr::Call(node)) = ctx.expression_at(*call).filter(|_| !known) {
