@@ -206,7 +206,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             _ => {}
         }
-        if self.traced.first() == Some(&Mode::Graph) && self.conditions == 0 && creates_variables(name) {
+        if creates_variables(name) {
             self.creates_variables(range);
         }
         if returns_array(name) || creates_array(name) {

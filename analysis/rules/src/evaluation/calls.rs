@@ -171,7 +171,7 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Compiled(compiled) => self.compiled_call(compiled, arguments, range),
             Value::Transformed(transformed) => self.transformed_call(transformed, arguments, range),
             Value::Weights(exist) => {
-                if !exist.replace(true) && self.traced.first() == Some(&Mode::Graph) && self.conditions == 0 {
+                if !exist.replace(true) {
                     self.creates_variables(range);
                 }
                 Ok(self.computed_array())

@@ -20,7 +20,7 @@ use super::Evaluation;
 use super::calls::Arguments;
 use super::faults::Reach;
 use super::traced::{Compiled, Mode};
-use super::values::{Object, Value};
+use super::values::{Function, Object, Value};
 
 /// A function that is compiled, and the object whose method it is.
 pub(super) type FunctionKey<'a> = (*const ast::StmtFunctionDef, Option<*const Object<'a>>);
@@ -77,13 +77,19 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
+    /// Returns the key of a function. Its object is kept, so no later object has the same address.
+    pub(super) fn function_key(&mut self, function: &Function<'a>) -> FunctionKey<'a> {
+        let receiver = function.receiver.as_ref().map(|(object, _)| object);
+        self.receivers.extend(receiver.map(|object| (Rc::as_ptr(object), object.clone())));
+        (std::ptr::from_ref(function.def), receiver.map(Rc::as_ptr))
+    }
+
     /// Records a call of a compiled function. With the same constants as in an earlier call, it uses the graph of this
     /// call.
     pub(super) fn called_again(&mut self, compiled: &Compiled<'a>, arguments: &Arguments<'a>) {
         self.function = None;
         let Value::Function(function) = &compiled.function else { return };
-        let object = function.receiver.as_ref().map(|(object, _)| Rc::as_ptr(object));
-        let key = (std::ptr::from_ref(function.def), object);
+        let key = self.function_key(function);
         let constants: Vec<_> = arguments.values().map(Value::constant).collect();
         self.function = Some(key);
         let is_new = self.signatures.insert((key, constants));

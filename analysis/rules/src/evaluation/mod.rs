@@ -25,6 +25,7 @@ mod calls;
 mod captures;
 mod classes;
 mod containers;
+mod creations;
 mod dtypes;
 mod effects;
 mod explored;
@@ -154,6 +155,8 @@ pub(super) struct Evaluation<'c, 'a> {
     recreated: FxHashMap<(Document, TextRange), Reach>,
     /// The compiled function that is being evaluated.
     function: Option<FunctionKey<'a>>,
+    /// The objects whose methods are compiled, by their addresses.
+    receivers: FxHashMap<*const Object<'a>, Rc<Object<'a>>>,
     /// The constants with which compiled functions have been called.
     signatures: FxHashSet<(FunctionKey<'a>, Vec<Option<String>>)>,
     /// The attributes that traced code has read.
@@ -242,6 +245,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             have_created: FxHashSet::default(),
             recreated: FxHashMap::default(),
             function: None,
+            receivers: FxHashMap::default(),
             signatures: FxHashSet::default(),
             captures: Vec::new(),
             class_attributes: FxHashMap::default(),

@@ -111,7 +111,7 @@ impl<'a> Evaluation<'_, 'a> {
         let again = arguments.clone();
         let value = self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
         if is_function && !self.created.is_empty() {
-            self.created_in(compiled, again, range)?;
+            self.check_created(compiled, again, range)?;
         }
         Ok(if self.traced.is_empty() { self.untraced_value(&value) } else { value })
     }
@@ -137,30 +137,6 @@ impl<'a> Evaluation<'_, 'a> {
             let place = (self.ctx.document, range, index, changing);
             self.changing.entry(place).or_default().insert(value);
         }
-    }
-
-    /// Records a call that creates variables.
-    pub(super) fn creates_variables(&mut self, range: TextRange) {
-        let place = (self.ctx.document, range);
-        self.created.push((place, self.reach()));
-    }
-
-    /// Records the variables that a `tf.function` has created and may not create. TensorFlow traces it a second time if
-    /// the first trace creates variables, and no later trace may create any.
-    fn created_in(
-        &mut self,
-        compiled: &Compiled<'a>,
-        arguments: Arguments<'a>,
-        range: TextRange,
-    ) -> Evaluated<()> {
-        let Value::Function(function) = &compiled.function else { return Ok(()) };
-        let object = function.receiver.as_ref().map(|(object, _)| Rc::as_ptr(object));
-        if self.have_created.insert((std::ptr::from_ref(function.def), object)) {
-            self.created.clear();
-            self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
-        }
-        self.recreated.extend(self.created.drain(..));
-        Ok(())
     }
 
     /// Returns the result of an operation on arrays that were created before tracing.
