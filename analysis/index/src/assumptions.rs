@@ -82,6 +82,10 @@ pub struct RootOptions {
     pub randomness: bool,
     /// Whether every argument that is not static becomes a tracer, even a Python number: `jax.jit`.
     pub all_arguments: bool,
+    /// Whether the function is a root only if the file compiles other functions: [`crate::callbacks::Tracing::WhenJitted`].
+    pub when_jitted: bool,
+    /// Whether a class as the argument makes its `__call__` a root: `nn.remat(Block)`.
+    pub lifts_classes: bool,
 }
 
 /// The parameters that a root does not trace: `static_argnums`, `static_argnames`.

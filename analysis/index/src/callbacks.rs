@@ -37,6 +37,8 @@ pub enum Tracing {
     Always,
     /// In staged code they are bodies in the graph. In eager code they run in Python (`tf.cond`).
     InStagedCode,
+    /// The result calls them, in traced code if the program compiles any: `optax.adam(schedule)`.
+    WhenJitted,
     /// They run as part of the code around the call, at once or later (`jax.tree.map`).
     Never,
 }
@@ -96,6 +98,15 @@ const fn inline(function: HigherOrderFunction) -> HigherOrderFunction {
     HigherOrderFunction { tracing: Tracing::Never, ..function }
 }
 
+/// Describes an optimizer of optax whose learning rate may be a function of the number of updates.
+const fn scheduled(name: &'static str) -> HigherOrderFunction {
+    when_jitted(jax(name, &[(0, "learning_rate")], &[Tensor]))
+}
+
+const fn when_jitted(function: HigherOrderFunction) -> HigherOrderFunction {
+    HigherOrderFunction { tracing: Tracing::WhenJitted, ..function }
+}
+
 const fn always(function: HigherOrderFunction) -> HigherOrderFunction {
     HigherOrderFunction { tracing: Tracing::Always, ..function }
 }
@@ -153,6 +164,33 @@ pub static HIGHER_ORDER_FUNCTIONS: &[HigherOrderFunction] = &[
     jax("jax.lax.reduce", &[(2, "computation")], &[Tensor, Tensor]),
     jax("jax.lax.reduce_window", &[(2, "computation")], &[Tensor, Tensor]),
     inline(jax("jax.lax.platform_dependent", &[(usize::MAX, "default")], &[Rest(0)])),
+    scheduled("optax.adabelief"),
+    scheduled("optax.adadelta"),
+    scheduled("optax.adafactor"),
+    scheduled("optax.adagrad"),
+    scheduled("optax.adam"),
+    scheduled("optax.adamax"),
+    scheduled("optax.adamaxw"),
+    scheduled("optax.adamw"),
+    scheduled("optax.adan"),
+    scheduled("optax.amsgrad"),
+    scheduled("optax.lamb"),
+    scheduled("optax.lars"),
+    scheduled("optax.lion"),
+    scheduled("optax.nadam"),
+    scheduled("optax.nadamw"),
+    scheduled("optax.noisy_sgd"),
+    scheduled("optax.novograd"),
+    scheduled("optax.optimistic_gradient_descent"),
+    scheduled("optax.radam"),
+    scheduled("optax.rmsprop"),
+    scheduled("optax.scale_by_learning_rate"),
+    scheduled("optax.sgd"),
+    scheduled("optax.sign_sgd"),
+    scheduled("optax.sm3"),
+    scheduled("optax.yogi"),
+    when_jitted(jax("optax.scale_by_schedule", &[(0, "step_size_fn")], &[Tensor])),
+    when_jitted(jax("optax.join_schedules", &[(0, "schedules")], &[Tensor])),
     jax("jax.experimental.ode.odeint", &[(0, "func")], &[Argument(1, "y0"), Tensor]),
     jax("jax.scipy.optimize.minimize", &[(0, "fun")], &[Argument(1, "x0")]),
     jax("jax.scipy.sparse.linalg.cg", &[(0, "A")], &[Argument(1, "b")]),

@@ -280,6 +280,13 @@ impl FileIndex {
         }
     }
 
+    /// Returns the `__call__` of a class of the file.
+    pub fn call_method(&self, reference: &Reference) -> Option<FunctionIndex> {
+        let Reference::Name(name) = reference else { return None };
+        let class = self.definitions.classes.iter().find(|class| class.qualname == *name)?;
+        class.methods.iter().rev().copied().find(|method| self.short_name(*method) == "__call__")
+    }
+
     /// Returns the nested function that a function returns by name; `None` if there is none, or if it returns several.
     fn returned_function(&self, factory: FunctionIndex) -> Option<FunctionIndex> {
         let is_name = |text: &&Name| text.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -318,6 +318,13 @@ pub(crate) fn traces_all_arguments(name: &str) -> bool {
             | "jax.make_jaxpr"
             | "jax.eval_shape"
             | "jax.experimental.pjit.pjit"
+            | "flax.linen.checkpoint"
+            | "flax.linen.remat"
             | "flax.nnx.jit"
     )
+}
+
+/// Returns whether a transformation of a class traces its `__call__`: `nn.remat(Block)`.
+pub(crate) fn lifts_classes(name: &str) -> bool {
+    matches!(name, "flax.linen.checkpoint" | "flax.linen.jit" | "flax.linen.remat")
 }

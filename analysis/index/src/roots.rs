@@ -191,7 +191,8 @@ fn all_of_call<'a>(
             .into_iter()
             .flat_map(|function| functions_in(imports, function, 4))
             .map(|function| {
-                let site = plain(function, caller.dialect, caller.kind, caller.converts);
+                let mut site = plain(function, caller.dialect, caller.kind, caller.converts);
+                site.options.when_jitted = caller.tracing == Tracing::WhenJitted;
                 let site = RootSite { in_staged_code, ..site };
                 found(site, function, None)
             })
@@ -333,6 +334,7 @@ fn site(
 ) -> Option<RootSite> {
     let mut options = RootOptions {
         all_arguments: root_decorators::traces_all_arguments(decorator.name),
+        lifts_classes: root_decorators::lifts_classes(decorator.name),
         full_graph: decorator.name == "torch._dynamo.optimize_assert",
         ..RootOptions::default()
     };

@@ -125,6 +125,7 @@ fn evaluated(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Option<Reach> {
     match diagnostic.code {
         "AG404" | "AG506" => faults().leak(diagnostic.span.range),
         "AG406" => faults().variable(diagnostic.span.range),
+        "AG407" | "AG508" => faults().iterator(diagnostic.span.range),
         "AG421" => faults().capture(diagnostic.span.range),
         "AG307" | "AG503" => faults().format(diagnostic.span.range),
         _ => None,

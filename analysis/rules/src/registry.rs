@@ -81,6 +81,7 @@ pub static RULES: &[&Rule] = &[
     &pitfalls::keras_batch_size::KERAS_BATCH_SIZE,
     &pitfalls::operand_dtype::OPERAND_DTYPE,
     &pitfalls::captured_attribute::CAPTURED_ATTRIBUTE,
+    &pitfalls::changed_trainable::CHANGED_TRAINABLE,
     &jax::branch::JAX_BRANCH,
     &jax::loops::JAX_LOOP,
     &jax::concretize::JAX_CONCRETIZE,

@@ -497,3 +497,21 @@ pub(super) fn snippet(text: &str) -> String {
     }
     line.chars().take(LONGEST).chain(['…']).collect()
 }
+
+/// Returns whether the text of a `print` says that the function is being traced: `print("Tracing with", x)`.
+pub(crate) fn announces_tracing(arguments: &ast::Arguments) -> bool {
+    const WORDS: [&str; 8] =
+        ["compiling", "recompiling", "retrace", "retraced", "retracing", "traced", "tracing", "traces"];
+    let announces = |text: &str| {
+        let text = text.to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+    };
+    arguments.args.iter().any(|argument| match argument {
+        Expr::StringLiteral(text) => announces(text.value.to_str()),
+        Expr::FString(text) => {
+            let literals = text.value.elements().filter_map(|element| element.as_literal());
+            literals.into_iter().any(|literal| announces(&literal.value))
+        }
+        _ => false,
+    })
+}

@@ -201,6 +201,10 @@ impl<'a> Evaluation<'_, 'a> {
             ("functools.lru_cache", None | Some(Value::Int(_) | Value::None)) => {
                 return Ok(Value::Library("functools.cache".into()));
             }
+            ("tensorflow.custom_gradient", Some(function @ (Value::Function(_) | Value::Lambda(_)))) => {
+                return Ok(transformed(function, Transformation::CustomGradient));
+            }
+            ("itertools.count" | "itertools.cycle" | "itertools.repeat", _) => return Ok(self.new_iterator()),
             ("contextlib.contextmanager", Some(function @ Value::Function(_))) => {
                 return Ok(transformed(function, Transformation::Manager));
             }
@@ -407,6 +411,17 @@ impl<'a> Evaluation<'_, 'a> {
                 let call = Value::Partial(Rc::new(call));
                 return Ok(self::transformed(&call, Transformation::Entered));
             }
+            Transformation::CustomGradient => {
+                let result = self.call(&transformed.function, arguments, range)?;
+                let Some([value, gradient]) = result.elements().and_then(|it| <[_; 2]>::try_from(it).ok())
+                else {
+                    return Ok(Value::Unknown);
+                };
+                let outputs = value.elements().map_or(1, |it| it.len());
+                let upstream = vec![self.computed_array(); outputs];
+                self.call(&gradient, Arguments::of(upstream), range)?;
+                return Ok(value);
+            }
             _ => {}
         }
         let gradient = match arguments.positional.first() {
@@ -498,7 +513,9 @@ fn returns_array(name: &str) -> bool {
             | "tensorflow.strings"
             | "tensorflow.image"
     );
-    is_module && own.starts_with(char::is_lowercase) && !OTHER_RESULTS.contains(&own)
+    // `tf.strings.split` returns one Tensor, `tf.split` a list.
+    let is_one = module == "tensorflow.strings" || !OTHER_RESULTS.contains(&own);
+    is_module && own.starts_with(char::is_lowercase) && is_one
 }
 
 fn transformed<'a>(function: &Value<'a>, transformation: Transformation) -> Value<'a> {

@@ -77,7 +77,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Evaluates statements. An exception in them ends only these.
-    fn attempt(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
+    pub(super) fn attempt(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
         let (depth, nested, conditions) = (self.depth, self.nested, self.conditions);
         let (traced, yielded, returns) = (self.traced.len(), self.yielded.len(), self.returns.len());
         match self.block(body, frame) {

@@ -41,7 +41,11 @@ impl<'a> Evaluation<'_, 'a> {
             arguments.forget();
             return Ok(Value::Unknown);
         };
-        let object = Rc::new(Object { class, attributes: RefCell::new(Some(Attributes::default())) });
+        let object = Rc::new(Object {
+            class,
+            depth: self.traced.len(),
+            attributes: RefCell::new(Some(Attributes::default())),
+        });
         let value = Value::Object(object.clone());
         if hierarchy.is_record {
             let [class] = hierarchy.classes.as_slice() else { return Ok(Value::Unknown) };

@@ -294,7 +294,11 @@ impl<'a> Evaluation<'_, 'a> {
 impl<'a> Object<'a> {
     /// Returns an object of the same class with other attributes.
     fn with(&self, attributes: Attributes<'a>) -> Value<'a> {
-        Value::Object(Rc::new(Object { class: self.class, attributes: RefCell::new(Some(attributes)) }))
+        Value::Object(Rc::new(Object {
+            class: self.class,
+            depth: self.depth,
+            attributes: RefCell::new(Some(attributes)),
+        }))
     }
 }
 

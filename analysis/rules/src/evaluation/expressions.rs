@@ -115,6 +115,13 @@ impl<'a> Evaluation<'_, 'a> {
                         value.truth().map_or(Value::Unknown, |truth| Value::Bool(!truth))
                     }
                     (_, tensor @ Value::Tensor(..)) => tensor,
+                    (UnaryOp::USub | UnaryOp::Invert, Value::Array | Value::Variable) if self.explores() => {
+                        self.computed_array()
+                    }
+                    (UnaryOp::USub, object @ Value::Object(_)) if self.explores() => {
+                        let method = self.attribute(&object, "__neg__")?;
+                        self.call(&method, Arguments::default(), operation.range())?
+                    }
                     _ => Value::Unknown,
                 }
             }
@@ -173,6 +180,14 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Expr::Subscript(item) => self.item(item, frame)?,
             Expr::ListComp(node) => self.comprehension(&node.elt, &node.generators, frame)?,
+            Expr::SetComp(node) => {
+                self.comprehension(&node.elt, &node.generators, frame)?;
+                Value::Unknown
+            }
+            Expr::Set(set) => {
+                self.all(&set.elts, frame)?;
+                Value::Unknown
+            }
             Expr::Generator(node) => self.comprehension(&node.elt, &node.generators, frame)?,
             Expr::DictComp(node) => self.dict_comprehension(node, frame)?,
             Expr::Lambda(node) => Value::Lambda(Rc::new(Lambda { node, frame: frame.clone() })),

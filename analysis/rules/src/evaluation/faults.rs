@@ -30,6 +30,8 @@ pub(crate) struct Faults {
     pub captures: Vec<(TextRange, Reach)>,
     /// The operations `text % values` that format traced arrays as numbers.
     pub formats: Vec<(TextRange, Reach)>,
+    /// The calls of `next` that advance a Python iterator from outside of the trace.
+    pub iterators: Vec<(TextRange, Reach)>,
 }
 
 impl Faults {
@@ -47,6 +49,11 @@ impl Faults {
     /// Returns how staged code reaches an attribute that is a constant of a graph.
     pub(crate) fn capture(&self, range: TextRange) -> Option<Reach> {
         reach_of(&self.captures, range)
+    }
+
+    /// Returns how staged code reaches a call of `next`.
+    pub(crate) fn iterator(&self, range: TextRange) -> Option<Reach> {
+        reach_of(&self.iterators, range)
     }
 
     /// Returns how staged code reaches an operation that formats an array.

@@ -69,14 +69,18 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Value<'a>> {
         self.yielded.push(Vec::new());
         self.depth += 1;
-        let flow = self.block(&def.body, frame);
+        // An exception ends only the generator.
+        let flow = match self.explores() {
+            true => self.attempt(&def.body, frame),
+            false => self.block(&def.body, frame),
+        };
         self.depth -= 1;
         let yielded = self.yielded.pop().unwrap_or_default();
         Ok(match flow? {
             Flow::Next | Flow::Return(_) if yielded.len() <= MOST_ITERATIONS => Value::list(yielded),
             _ => {
                 self.skip(&def.body, frame);
-                Value::Unknown
+                if self.explores() { self.new_iterator() } else { Value::Unknown }
             }
         })
     }

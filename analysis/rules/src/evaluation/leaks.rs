@@ -51,6 +51,9 @@ pub(super) struct Store<'a> {
     document: Document,
     range: TextRange,
     reach: Reach,
+    /// The number of traces that the store is in, without those of `jax.vmap` in other traces: they do not trace what is
+    /// independent of the mapped arguments.
+    depth: usize,
 }
 
 /// An array that outlives its trace.
@@ -66,10 +69,15 @@ pub(super) struct Leak {
 impl<'a> Evaluation<'_, 'a> {
     /// Records that traced code stores a value.
     pub(super) fn stored(&mut self, place: Place<'a>, value: &Value<'a>, range: TextRange) {
-        let is_traced = matches!(self.traced.first(), Some(Mode::Jit | Mode::Graph));
-        if self.explores() && is_traced && (value.holds_tensor() || matches!(value, Value::Tree)) {
+        let is_trace = |mode: &Mode| matches!(mode, Mode::Jit | Mode::Graph);
+        let depth = match self.traced.iter().rposition(is_trace) {
+            Some(last) => last + 1,
+            None if matches!(self.traced.first(), Some(Mode::Map)) => 1,
+            None => return,
+        };
+        if self.explores() && (value.holds_tensor() || matches!(value, Value::Tree)) {
             let (document, reach) = (self.ctx.document, self.reach());
-            self.stores.push(Store { place, document, range, reach });
+            self.stores.push(Store { place, document, range, reach, depth });
         }
     }
 
@@ -91,9 +99,13 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Ends the outermost trace: the arrays that it has stored cannot be used any longer.
+    /// Ends a trace: the arrays that it has stored cannot be used any longer.
     pub(super) fn end_trace(&mut self) {
-        for Store { place, document, range, reach } in std::mem::take(&mut self.stores) {
+        let depth = self.traced.len();
+        let (ended, others) = std::mem::take(&mut self.stores).into_iter().partition(|it| it.depth > depth);
+        self.stores = others;
+        let ended: Vec<Store> = ended;
+        for Store { place, document, range, reach, .. } in ended {
             let leak = self.leaks.len();
             self.leaks.push(Leak { document, range, reach, user: None });
             match place {
@@ -171,7 +183,9 @@ impl<'a> Evaluation<'_, 'a> {
         let parts: Vec<String> =
             arguments.values().map(|value| value.constant().unwrap_or_else(|| "?".to_owned())).collect();
         let key = (std::ptr::from_ref(cached.def), parts.join(","));
-        if let Some(known @ Value::Leaked(_)) = self.cached.get(&key) {
+        if let Some(known) = self.cached.get(&key)
+            && known.holds_leaked()
+        {
             return Ok(known.clone());
         }
         let value = self.call(function, arguments, range)?;
@@ -182,6 +196,15 @@ impl<'a> Evaluation<'_, 'a> {
 }
 
 impl<'a> Value<'a> {
+    /// Returns whether the value is an array that has outlived its trace, or a tuple with one.
+    fn holds_leaked(&self) -> bool {
+        match self {
+            Self::Leaked(_) => true,
+            Self::Tuple(elements) => elements.iter().any(Self::holds_leaked),
+            _ => false,
+        }
+    }
+
     /// Returns the value after the trace in which it was stored.
     fn leaked(&self, leak: usize, depth: usize) -> Self {
         match self {

@@ -34,6 +34,7 @@ mod expressions;
 mod faults;
 mod hooks;
 mod iteration;
+mod iterators;
 mod leaks;
 mod library;
 mod loaders;
@@ -165,6 +166,8 @@ pub(super) struct Evaluation<'c, 'a> {
     class_attributes: FxHashMap<(*const ast::StmtClassDef, String), Value<'a>>,
     /// The operations that format arrays as numbers.
     formats: FxHashMap<(Document, TextRange), Reach>,
+    /// The calls of `next` that advance a Python iterator while tracing.
+    iterators: FxHashMap<(Document, TextRange), Reach>,
     /// The places where the current trace has stored arrays.
     stores: Vec<Store<'a>>,
     /// The arrays that have outlived their traces.
@@ -250,6 +253,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             captures: Vec::new(),
             class_attributes: FxHashMap::default(),
             formats: FxHashMap::default(),
+            iterators: FxHashMap::default(),
             stores: Vec::new(),
             leaks: Vec::new(),
             cached: FxHashMap::default(),

@@ -73,6 +73,7 @@ pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faul
             (&mut found.variables, &faults.variables),
             (&mut found.formats, &faults.formats),
             (&mut found.captures, &faults.captures),
+            (&mut found.iterators, &faults.iterators),
         ] {
             for (range, reach) in of_program {
                 if let Some(range) = relative(*range)
@@ -174,12 +175,16 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         for ((document, range), reach) in self.formats {
             faults.entry(document).or_default().formats.push((range, reach));
         }
+        for ((document, range), reach) in self.iterators {
+            faults.entry(document).or_default().iterators.push((range, reach));
+        }
         for faults in faults.values_mut() {
             faults
                 .leaks
                 .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
             faults.leaks.dedup_by_key(|(range, ..)| *range);
-            for all in [&mut faults.variables, &mut faults.formats, &mut faults.captures] {
+            let Faults { variables, formats, captures, iterators, .. } = faults;
+            for all in [variables, formats, captures, iterators] {
                 all.sort_by_key(|(range, reach)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
                 all.dedup_by_key(|(range, _)| *range);
             }
@@ -268,6 +273,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             let keywords = keywords.collect();
             self.traced.extend(stage.and_then(mode_of).or(compiled));
             let _: Evaluated<Value> = self.run(&function, Vec::new(), keywords);
+            self.traced.clear();
             // Keras traces its methods, and control flow its bodies, as parts of another graph.
             match stage.and_then(|stage| stage.root) {
                 Some(RootKind::Function | RootKind::JaxJit) => self.end_trace(),

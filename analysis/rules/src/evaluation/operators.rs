@@ -21,6 +21,11 @@ impl<'a> Evaluation<'_, 'a> {
         right: &Value<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
+        if self.explores()
+            && let Some(result) = self.operator_method(op, left, right, range)?
+        {
+            return Ok(result);
+        }
         if op == Operator::MatMult {
             self.check_product(left, right, range)?;
         }
@@ -145,6 +150,24 @@ impl<'a> Evaluation<'_, 'a> {
             _ => Value::Unknown,
         };
         Ok(result.with_dtype(dtype))
+    }
+
+    /// Evaluates the method by which a class defines an operator: `__add__`, or `__radd__` of the right operand.
+    fn operator_method(
+        &mut self,
+        op: Operator,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        range: TextRange,
+    ) -> Evaluated<Option<Value<'a>>> {
+        for (object, method, other) in [(left, op.dunder(), right), (right, op.reflected_dunder(), left)] {
+            if matches!(object, Value::Object(_))
+                && let function @ Value::Function(_) = self.attribute(object, method)?
+            {
+                return self.call(&function, Arguments::of(vec![other.clone()]), range).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn comparison(

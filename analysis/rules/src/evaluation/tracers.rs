@@ -125,6 +125,9 @@ impl<'a> Evaluation<'_, 'a> {
         ) {
             arguments.values().for_each(|value| self.used(value, call.range()));
         }
+        if let ("next", Some(iterator)) = (name, arguments.positional.first()) {
+            self.advanced(iterator, call.range());
+        }
         Ok(match (name, arguments.positional.as_slice()) {
             ("abs" | "round" | "pow", [Value::Tensor(..), ..]) => Some(Value::unshaped()),
             ("int" | "float" | "bool" | "complex" | "len" | "str" | "repr", [Value::Tensor(..)]) => {
@@ -166,6 +169,10 @@ impl<'a> Evaluation<'_, 'a> {
                     None => values.element(),
                 };
                 common.filter(|common| matches!(common, Value::Tensor(..)))
+            }
+            ("iter", [iterator @ (Value::Iterator(_) | Value::Object(_))]) => Some(iterator.clone()),
+            ("iter", [Value::List(_) | Value::Tuple(_) | Value::Dict(_)]) if self.traced.is_empty() => {
+                Some(self.new_iterator())
             }
             ("list" | "tuple" | "reversed" | "sorted" | "iter", [values]) => {
                 values.element().filter(|_| !matches!(values, Value::Tree)).map(Value::many)

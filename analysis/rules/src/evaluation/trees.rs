@@ -152,9 +152,7 @@ impl<'a> Evaluation<'_, 'a> {
         self.traced.push(mode);
         let result = run(self);
         self.traced.pop();
-        if self.traced.is_empty() {
-            self.end_trace();
-        }
+        self.end_trace();
         result
     }
 
@@ -211,7 +209,11 @@ impl<'a> Evaluation<'_, 'a> {
         let declared = object.class.body.iter().filter_map(Stmt::as_ann_assign_stmt);
         let names = declared.filter_map(|field| Some(field.target.as_name_expr()?.id.to_string()));
         let attributes = names.zip(fields).collect();
-        Value::Object(Rc::new(Object { class: object.class, attributes: RefCell::new(Some(attributes)) }))
+        Value::Object(Rc::new(Object {
+            class: object.class,
+            depth: object.depth,
+            attributes: RefCell::new(Some(attributes)),
+        }))
     }
 
     /// Evaluates `jax.tree.map(f, tree, *others)`.
@@ -384,6 +386,7 @@ impl<'a> Value<'a> {
             | (Self::Variable, Self::Variable)
             | (Self::Weights(_), Self::Weights(_))
             | (Self::Leaked(_), Self::Leaked(_)) => true,
+            (Self::Iterator(own), Self::Iterator(other)) => own == other,
             (Self::Bool(own), Self::Bool(other)) => own == other,
             (Self::Int(own), Self::Int(other)) => own == other,
             (Self::Text(own), Self::Text(other)) => own == other,
@@ -416,7 +419,7 @@ impl<'a> Value<'a> {
                     (name.to_owned(), value.joined_within(other, inner))
                 });
                 let attributes = RefCell::new(Some(joined.collect()));
-                return Self::Object(Rc::new(Object { class: own.class, attributes }));
+                return Self::Object(Rc::new(Object { class: own.class, depth: own.depth, attributes }));
             }
             (Self::Object(_), Self::Object(_)) => true,
             (Self::Function(own), Self::Function(other)) => Rc::ptr_eq(own, other),

@@ -87,6 +87,8 @@ pub(super) enum Value<'a> {
     Array,
     /// An array of a trace that has ended, by its position in the list of leaks.
     Leaked(usize),
+    /// A Python iterator, and the number of traces in which it was created: `itertools.count()`, a generator.
+    Iterator(usize),
     /// `x.at` and `x.at[i]`, where `x` is an array.
     At,
     /// An argument whose structure is not known: an array, or a tree of arrays. JAX traces all of them.
@@ -117,6 +119,8 @@ pub(super) enum Flow<'a> {
 
 pub(super) struct Object<'a> {
     pub class: &'a ast::StmtClassDef,
+    /// The number of traces in which the object was created.
+    pub depth: usize,
     /// `None` if unknown code may have changed the object.
     pub attributes: RefCell<Option<Attributes<'a>>>,
 }
@@ -187,6 +191,8 @@ pub(super) enum Transformation {
     ValueAndGradient,
     /// `functools.cache(f)`
     Cached,
+    /// `tf.custom_gradient(f)`, where `f` returns its result and a function that computes the gradient.
+    CustomGradient,
     /// `contextlib.contextmanager(f)`
     Manager,
     /// The result of calling such a function: the function with its arguments.

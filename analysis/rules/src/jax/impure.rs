@@ -15,7 +15,9 @@ use ag_index::dialect::RootKind;
 declare_rule! {
     /// ## What it does
     /// Reports side effects in traced functions that were probably intended for every call: reading a clock, drawing
-    /// random numbers from Python or NumPy, incrementing a counter outside the function, and `print` of a traced array.
+    /// random numbers from Python or NumPy, advancing an iterator, incrementing a counter outside the function, and
+    /// `print` of a traced array, unless its text says that the function is being traced. Also reports calls of
+    /// `jax.pure_callback` whose results are not used, because JAX removes them.
     ///
     /// ## Why is this bad?
     /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
@@ -117,7 +119,22 @@ fn check(ctx: &FunctionContext) {
     if at_each_call {
         return;
     }
+    for (range, _) in &ctx.faults().iterators {
+        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
+        if let Some(Expr::Call(call)) = ctx.expression_at(*range).filter(|_| !is_known)
+            && let Some(iterator) = call.arguments.args.first()
+        {
+            let (message, help) = consumed(&snippet(ctx, iterator));
+            ctx.report(&JAX_IMPURE, call, message).help(help).emit();
+        }
+    }
     for statement in ctx.statements() {
+        if let Some(call) = unused_callback(ctx, statement) {
+            let message = "the result of `jax.pure_callback` is not used: JAX removes the call".to_owned();
+            ctx.report(&JAX_IMPURE, call, message)
+                .help("use `jax.experimental.io_callback` or `jax.debug.callback` for a side effect")
+                .emit();
+        }
         let Stmt::AugAssign(assign) = statement else { continue };
         let outlives = match &*assign.target {
             // `counts["calls"] += 1`
@@ -140,6 +157,22 @@ fn check(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// Returns a statement that calls `jax.pure_callback` and ignores the result.
+fn unused_callback<'a>(ctx: &FunctionContext, statement: &'a Stmt) -> Option<&'a ast::ExprCall> {
+    let call = statement.as_expr_stmt()?.value.as_call_expr()?;
+    ctx.resolve(&call.func).filter(|name| name == "jax.pure_callback").map(|_| call)
+}
+
+/// Returns the message and help for `next(iterator)`.
+fn consumed(iterator: &str) -> (String, &'static str) {
+    (
+        format!(
+            "`next` runs once, while tracing; the element of `{iterator}` is a constant of the compiled function"
+        ),
+        "call `next` outside the jitted function, and pass the element",
+    )
 }
 
 /// Returns whether the function undoes a change: `depth += 1`, then `depth -= 1`. Only the code in between uses the
@@ -169,7 +202,8 @@ fn is_traced_at_each_call(ctx: &FunctionContext) -> bool {
 }
 
 fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Option<(String, &'static str)> {
-    if ctx.resolve(&call.func).is_none() && call.func.as_name_expr().is_some_and(|name| name.id == "print") {
+    let is_print = call.func.as_name_expr().is_some_and(|name| name.id == "print");
+    if ctx.resolve(&call.func).is_none() && is_print && !tracing::announces_tracing(&call.arguments) {
         let value = call.arguments.args.iter().find_map(|value| printed(ctx, value))?;
         return Some((
             format!("`print` runs once, while tracing, and prints a tracer for `{}`", snippet(ctx, value)),
@@ -177,12 +211,7 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
         ));
     }
     if let Some(iterator) = advanced(ctx, call).filter(|_| !at_each_call) {
-        return Some((
-            format!(
-                "`next` runs once, while tracing; the element of `{iterator}` is a constant of the compiled function"
-            ),
-            "call `next` outside the jitted function, and pass the element",
-        ));
+        return Some(consumed(iterator));
     }
     let name = match ctx.resolve(&call.func) {
         None if draws_from_generator(ctx, call) => return Some(drawn(ctx.text(&*call.func), at_each_call)),

@@ -19,8 +19,8 @@ pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
         return true;
     }
     let kind = ctx.python_fact(expression).tensor_kind();
-    matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))
-        && is_single_tensor(ctx, expression, &mut 0)
+    let is_tensor = matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable));
+    (is_tensor || ctx.is_traced_value(expression)) && is_single_tensor(ctx, expression, &mut 0)
 }
 
 /// Returns whether a value is certainly a single Tensor. The result of a model, a layer or a gradient may also be a
@@ -55,7 +55,10 @@ fn is_single_tensor(ctx: &FunctionContext, expression: &Expr, steps: &mut u32) -
         Expr::Call(call) => {
             let function = ctx.resolve(&call.func);
             let parts: Vec<&str> = function.iter().flat_map(|name| name.split('.')).collect();
-            matches!(parts.as_slice(), ["tensorflow", _] | ["tensorflow", "math" | "random" | "linalg", _])
+            matches!(
+                parts.as_slice(),
+                ["tensorflow", _] | ["tensorflow", "math" | "random" | "linalg" | "strings", _]
+            )
         }
         _ => false,
     }

@@ -9,6 +9,7 @@ use crate::FunctionContext;
 use crate::callers;
 use crate::declare::declare_rule;
 use crate::object_changes::{Called, Class, Code, ObjectChanges, Store, object_changes};
+use crate::pitfalls::callback_changes;
 use ag_db::diagnostic::{Anchor, Span};
 use ag_db::{Db, Document};
 use ag_index::assumptions::Source;
@@ -24,7 +25,8 @@ declare_rule! {
     /// Finds an attribute of a Python object that a `tf.function` or a function under `jax.jit` reads, directly or in
     /// the functions that it calls, if a loop in eager code both assigns the attribute and calls the compiled function.
     /// The assignment may be in a function that the loop calls. An attribute that code changes through another object, as
-    /// in `schedule.layer.rate = 0.1`, is found by evaluating the program.
+    /// in `schedule.layer.rate = 0.1`, is found by evaluating the program. Also finds an attribute that the training step
+    /// of a Keras model reads, and that a callback of the file assigns: `self.model.rate = 0.1`.
     ///
     /// ## Why is this bad?
     /// The first call traces the function, with the value of the attribute as a constant. The other calls reuse the
@@ -88,9 +90,9 @@ declare_rule! {
     /// In JAX, pass the value as an argument.
     pub(crate) static CAPTURED_ATTRIBUTE = {
         code: "AG421", name: "captured-attribute",
-        summary: "a loop changes an attribute that the compiled function which it calls has captured",
+        summary: "an attribute changes that a compiled function has captured",
         severity: Warning, default: true, since: "0.1.0",
-        dialects: [Tensorflow, Jax], fix: None,
+        dialects: [Tensorflow, Jax, Keras], fix: None,
         check: Function(check),
     }
 }
@@ -102,6 +104,10 @@ const MAX_CALLS: usize = 3;
 const PLAIN_BASES: [&str; 4] = ["object", "ABC", "Generic", "Protocol"];
 
 fn check(ctx: &FunctionContext) {
+    if ctx.dialect() == Dialect::Keras {
+        check_callbacks(ctx);
+        return;
+    }
     check_loops(ctx);
     let faults = ctx.faults();
     for (range, _) in &faults.captures {
@@ -120,6 +126,25 @@ fn help(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Jax => "pass the value as an argument",
         _ => "make it a `tf.Variable`, or pass the value as an argument",
+    }
+}
+
+/// Finds attributes of a Keras model that callbacks change.
+fn check_callbacks(ctx: &FunctionContext) {
+    for (read, store) in callback_changes::reads(ctx) {
+        let message = format!(
+            "`{}` is a constant of the traced step: the callback that assigns it does not change the step",
+            ctx.text(read)
+        );
+        let mut report = ctx.report(&CAPTURED_ATTRIBUTE, read, message).help(help(ctx.dialect()));
+        if let Some((path, range)) = &store.place {
+            let anchor = Anchor::Function(path.clone());
+            report = report.label(
+                Span { document: ctx.document, anchor, range: *range },
+                "assigned here while training",
+            );
+        }
+        report.emit();
     }
 }
 

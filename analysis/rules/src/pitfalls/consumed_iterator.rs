@@ -5,6 +5,7 @@ use ruff_text_size::Ranged;
 
 use crate::FunctionContext;
 use crate::declare::declare_rule;
+use crate::tracing::snippet;
 use ag_index::facts::Alternative;
 use ag_syntax::expressions;
 use ag_syntax::qname::QName;
@@ -12,7 +13,7 @@ use ag_syntax::qname::QName;
 declare_rule! {
     /// ## What it does
     /// Finds `next(…)` in staged functions on a Python iterator from outside the function: an attribute, a
-    /// global, a parameter.
+    /// global, a parameter. Generators and iterators of the program's own classes are found by evaluating the program.
     ///
     /// ## Why is this bad?
     /// `next` runs while the function is traced. The item becomes a constant of the graph: every call uses the
@@ -60,15 +61,23 @@ fn check(ctx: &FunctionContext) {
             && ctx.flow.scope().is_local(name.root())
             && ctx.parameter(name.root()).is_none();
         if !is_own && is_python_iterator(ctx, iterator) {
-            ctx.report(
-                &CONSUMED_ITERATOR,
-                call.range(),
-                format!("`next({name})` runs once, while the graph is traced: every call gets the same item"),
-            )
-            .help("pass the item to the function as an argument, or iterate over a `tf.data.Dataset`")
-            .emit();
+            report(ctx, call);
         }
     }
+    for (range, _) in &ctx.faults().iterators {
+        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
+        if let Some(Expr::Call(call)) = ctx.expression_at(*range).filter(|_| !is_known) {
+            report(ctx, call);
+        }
+    }
+}
+
+fn report(ctx: &FunctionContext, call: &ast::ExprCall) {
+    let text = snippet(ctx.text(call));
+    let message = format!("`{text}` runs once, while the graph is traced: every call gets the same item");
+    ctx.report(&CONSUMED_ITERATOR, call.range(), message)
+        .help("pass the item to the function as an argument, or iterate over a `tf.data.Dataset`")
+        .emit();
 }
 
 fn argument_of_next<'a>(ctx: &FunctionContext, call: &'a ast::ExprCall) -> Option<&'a Expr> {

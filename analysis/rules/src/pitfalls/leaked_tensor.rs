@@ -12,7 +12,7 @@ use crate::pitfalls::{eager_reads, object_state};
 use ag_flow::Cfg;
 use ag_index::assumptions::Source;
 use ag_index::dialect::RootKind;
-use ag_index::facts::{Alternative, TensorKind};
+use ag_index::facts::{Alternative, Fact, TensorKind};
 use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::queries;
 use ag_syntax::qname::QName;
@@ -24,7 +24,7 @@ declare_rule! {
     ///
     /// - an attribute of `self` from which the function also reads the value stored by an earlier call:
     ///   `self.level = 0.9 * self.level + 0.1 * x`, also in `call` of a Keras layer and in methods that traced code calls
-    /// - an item of a dictionary in an attribute of `self` from which the function also reads
+    /// - an item of a dictionary or list in an attribute of `self` from which the function also reads
     /// - an attribute of `self` that eager code of the file converts to a number or an array: `float(monitor.worst)`
     /// - a `global` or `nonlocal` name
     /// - an item appended to a list from outside the function, also in `train_step` of a Keras model
@@ -182,6 +182,13 @@ fn is_tensor(ctx: &FunctionContext, value: &Expr) -> bool {
         })
 }
 
+fn is_list(fact: &Fact) -> bool {
+    matches!(
+        fact.alternatives.as_slice(),
+        [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "set")
+    )
+}
+
 struct Stores<'c, 'a> {
     ctx: &'c FunctionContext<'a>,
     /// Whether the traced method of the same object calls the function: [`helps_on_same_object`].
@@ -199,7 +206,11 @@ impl Stores<'_, '_> {
             return;
         }
         let place = match target {
-            Expr::Subscript(item) if hashing::is_dict(ctx.fact(&item.value)) => &*item.value,
+            Expr::Subscript(item)
+                if hashing::is_dict(ctx.fact(&item.value)) || is_list(ctx.fact(&item.value)) =>
+            {
+                &*item.value
+            }
             target => target,
         };
         let Some(name) = QName::from_expr(place) else { return };
@@ -246,10 +257,7 @@ impl Stores<'_, '_> {
         {
             return;
         }
-        let is_list = matches!(
-            ctx.fact(&method.value).alternatives.as_slice(),
-            [Alternative::Container { class, .. }] if matches!(class.as_str(), "list" | "set")
-        );
+        let is_list = is_list(ctx.fact(&method.value));
         let tensor = call.arguments.args.last();
         let tensor = tensor.filter(|value| is_tensor(ctx, value));
         let (Some(tensor), Some(name)) = (tensor.filter(|_| is_list), QName::from_expr(&method.value)) else {

@@ -3,10 +3,12 @@
 
 mod bindings;
 mod block_steps;
+mod callback_changes;
 pub(super) mod captured_attribute;
 pub(super) mod captured_global;
 pub(super) mod changed_argument;
 pub(super) mod changed_attribute;
+pub(super) mod changed_trainable;
 pub(super) mod consumed_iterator;
 mod eager_reads;
 mod every_trace;

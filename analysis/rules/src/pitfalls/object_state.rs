@@ -7,9 +7,9 @@ use ag_index::index::{FunctionId, file_index, function_ast};
 use ag_staging::queries;
 use ag_syntax::expressions;
 
-/// Returns whether an attribute of `self` outlives a trace: `__init__` assigns it, traced code does not create the
-/// object, and no other traced function of the file assigns or empties the attribute. Otherwise the value may belong to
-/// one trace:
+/// Returns whether an attribute of `self` outlives a trace: `__init__`, or `reset_state` of a metric, assigns it, traced
+/// code does not create the object, and no other traced function of the file assigns or empties the attribute. Otherwise
+/// the value may belong to one trace:
 ///
 /// ```python
 /// def call(self, x):
@@ -37,7 +37,9 @@ pub(super) fn outlives_trace(ctx: &FunctionContext, attribute: &str) -> bool {
         if changes && queries::stage(ctx.db, id).is_some() {
             return false;
         }
-        is_initialized |= changes && class.methods.contains(&function) && entry.path.name() == "__init__";
+        is_initialized |= changes
+            && class.methods.contains(&function)
+            && matches!(entry.path.name(), "__init__" | "reset_state");
     }
     is_initialized
 }

@@ -8,6 +8,7 @@ use crate::FunctionContext;
 use crate::declare::declare_rule;
 use crate::generators::{draws_from_generator, seeds_global_generator};
 use crate::guards::{self, is_guarded};
+use crate::tracing::announces_tracing;
 use ag_db::diagnostic::{Applicability, Edit};
 use ag_index::facts::Binding;
 use ag_syntax::expressions;
@@ -25,7 +26,7 @@ declare_rule! {
     /// same in each call.
     ///
     /// A `print` of values that are known while tracing, such as a string or `x.shape`, is not reported: it is a good
-    /// way to see when a function is traced.
+    /// way to see when a function is traced. Neither is one whose text says so: `print("Tracing with", x)`.
     ///
     /// ## Example
     /// ```python
@@ -87,7 +88,8 @@ fn check_print(ctx: &FunctionContext, call: &ast::ExprCall) {
     // AutoGraph converts `print` if one of these features is enabled.
     let features = &ctx.stage.options.features;
     let is_converted = is_print && features.iter().any(|name| name == "ALL" || name == "BUILTIN_FUNCTIONS");
-    if !(is_print || is_log) || is_converted || precedes_raise(&ctx.def().body, call.range()) {
+    let is_meant = announces_tracing(&call.arguments) || precedes_raise(&ctx.def().body, call.range());
+    if !(is_print || is_log) || is_converted || is_meant {
         return;
     }
     let Some((tensor, is_direct)) =

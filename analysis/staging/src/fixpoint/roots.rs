@@ -84,6 +84,10 @@ impl Fixpoint {
                 if !self.is_selected(site.dialect) {
                     continue;
                 }
+                let is_compiled = |other: &RootSite| other.kind == RootKind::JaxJit;
+                if site.options.when_jitted && !index.roots.iter().any(is_compiled) {
+                    continue;
+                }
                 let declared = Scope { document, code: site.scope };
                 if site.in_staged_code {
                     self.bodies.push((declared, position));
@@ -92,7 +96,8 @@ impl Fixpoint {
                 let function = match &site.target {
                     RootTarget::Own(function) => Some(*function),
                     RootTarget::Reference(reference) if site.receiver.is_none() => {
-                        index.lookup(reference, site.scope)
+                        let lifted = || index.call_method(reference).filter(|_| site.options.lifts_classes);
+                        index.lookup(reference, site.scope).or_else(lifted)
                     }
                     RootTarget::Reference(_) => None,
                 };
@@ -382,7 +387,9 @@ impl Fixpoint {
         cause: Cause,
     ) -> bool {
         let index = self.index(db, scope);
-        let given = usize::from(bound && takes_receiver(index, scope));
+        // The positions of `static_argnums` count `self` in Flax.
+        let counts_receiver = site.options.lifts_classes;
+        let given = usize::from(bound && !counts_receiver && takes_receiver(index, scope));
         let around = self.staged.get(&cause.scope).filter(|around| site.in_staged_code && around.possible);
         let (possible, sole_callees) = (around.is_some(), around.is_some_and(|around| around.sole_callees));
         let staged = Staged::at(site, index.signature(scope.code), given, cause);

@@ -67,7 +67,9 @@ impl Inference<'_> {
     fn passed(&self, caller: &HigherOrderFunction, argument: &Expr) -> AssumedType {
         match caller.tracing {
             Tracing::Never => self.assumed(argument),
-            Tracing::Always | Tracing::InStagedCode => self.staged_operand(caller, argument),
+            Tracing::Always | Tracing::InStagedCode | Tracing::WhenJitted => {
+                self.staged_operand(caller, argument)
+            }
         }
     }
 
