@@ -36,37 +36,63 @@ def test_measurements_can_be_switched_off():
     assert in_python(staged, 2000, *PAIR) <= 2
 
 
+def chain(x):
+    for _ in range(15):
+        x = torch.sigmoid(x * 2 + 1)
+    return x
+
+
 def test_the_graph_of_a_larger_function_runs():
-    @ag.function
-    def chain(x):
-        for _ in range(15):
-            x = torch.sigmoid(x * 2 + 1)
-        return x
-
-    assert in_python(chain, 4000, torch.ones(3)) < 100
+    assert in_python(ag.function(chain), 4000, torch.ones(3)) < 100
 
 
-def test_loops_and_effects_are_not_measured():
-    eager = []
-
-    def note():
-        eager.append(ag.functions_run_eagerly())
-
+def test_loops_are_not_measured():
     @ag.function
     def halved(x):
         while x > 1:
             x = x / 2
         return x
 
+    assert in_python(halved, 500, torch.tensor(5.0)) <= 2
+
+
+def test_effects_happen_once_in_each_call():
+    eager = []
+
+    def note():
+        eager.append(ag.functions_run_eagerly())
+
     @ag.function
     def noted(x):
         ag.py_function(note, [])
         return x + 1
 
-    assert in_python(halved, 500, torch.tensor(5.0)) <= 2
-    for _ in range(500):
+    for _ in range(3000):
         noted(torch.ones(3))
-    assert eager == [False] * 500
+    assert len(eager) == 3000 and not any(eager[:24])
+    assert sum(eager[1000:]) > 1000
+
+
+def test_measurements_pause_when_python_has_to_run_calls():
+    staged = ag.function(lambda x, y: x + y)
+    assert in_python(staged, 5000, *PAIR) > 2000
+    staged.pause_measurement()
+    assert in_python(staged, 64, *PAIR) == 0
+    assert in_python(staged, 5000, *PAIR) > 2000
+
+
+def test_functions_with_a_fallback():
+    """Calls of their graphs are cached. Python may run others before a lookup; they are counted."""
+    assert in_python(ag.function(fallback="eager")(chain), 1000, torch.ones(3)) < 100
+
+    @ag.function(fallback="eager")
+    def doubled(x):
+        return torch.from_numpy(2 * x.numpy())
+
+    for _ in range(2000):
+        assert doubled(torch.ones(3)).tolist() == [2, 2, 2]
+    (reason, count), = doubled.fallbacks.items()
+    assert "numpy" in reason and count == 2000
 
 
 def test_results_state_and_random_numbers_are_the_same():

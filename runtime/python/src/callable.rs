@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use ag_exec::Clock;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -22,6 +23,8 @@ const MAX_CACHED: usize = 8;
 /// the user's code.
 #[pyclass(name = "Callable", subclass, module = "autograph._runtime")]
 pub(super) struct PyCallable {
+    /// The function as Python runs it. Some subclasses have none.
+    python_function: Option<PyObject>,
     /// Those that run most often are first: one that runs a call changes places with the one before it.
     cached_calls: Vec<Py<PyCachedCall>>,
     /// The one that was added last.
@@ -43,6 +46,8 @@ struct Counts {
     /// The number of calls that Python ran without a lookup, and their time.
     skipped: u32,
     skipped_time: Duration,
+    /// The number of calls that Python ran because it is faster.
+    faster: u32,
 }
 
 #[pymethods]
@@ -51,6 +56,7 @@ impl PyCallable {
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
         Self {
+            python_function: None,
             cached_calls: Vec::new(),
             newest: None,
             skips: 0,
@@ -58,6 +64,17 @@ impl PyCallable {
             trial: Trial::default(),
             has_traced: false,
         }
+    }
+
+    #[getter]
+    fn get_python_function(&self, py: Python<'_>) -> PyResult<PyObject> {
+        let missing = || PyAttributeError::new_err("python_function");
+        self.python_function.as_ref().map(|function| function.clone_ref(py)).ok_or_else(missing)
+    }
+
+    #[setter]
+    fn set_python_function(&mut self, function: PyObject) {
+        self.python_function = Some(function);
     }
 
     /// Returns the newest cached call.
@@ -80,9 +97,15 @@ impl PyCallable {
         self.trial.is_enabled = is_enabled;
     }
 
-    /// Called when a call has traced a graph.
-    fn note_trace(&mut self) {
+    /// Called when Python had to run a call, because no graph is valid for it.
+    fn pause_measurement(&mut self) {
+        self.trial.pause();
+    }
+
+    /// Called when a call has traced a graph, in this time.
+    fn note_trace(&mut self, seconds: f64) {
         self.has_traced = true;
+        self.trial.note_trace(seconds);
     }
 
     /// Python runs this number of the next calls, without a lookup of a graph.
@@ -90,11 +113,11 @@ impl PyCallable {
         self.skips = count;
     }
 
-    /// Returns the number of calls whose graph ran without Python, the number of calls that Python ran without a lookup, and the
-    /// seconds of the latter. Begins to count anew.
-    fn take_counts(&mut self) -> (u32, u32, f64) {
+    /// Returns the number of calls whose graph ran without Python, the number of calls that Python ran without a lookup, the
+    /// seconds of the latter, and the number of calls that Python ran because it is faster. Begins to count anew.
+    fn take_counts(&mut self) -> (u32, u32, f64, u32) {
         let counts = std::mem::take(&mut self.counts);
-        (counts.direct, counts.skipped, counts.skipped_time.as_secs_f64())
+        (counts.direct, counts.skipped, counts.skipped_time.as_secs_f64(), counts.faster)
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -109,10 +132,12 @@ impl PyCallable {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.python_function)?;
         self.cached_calls.iter().chain(&self.newest).try_for_each(|cached| visit.call(cached))
     }
 
     fn __clear__(&mut self) {
+        self.python_function = None;
         self.cached_calls.clear();
         self.newest = None;
     }
@@ -126,9 +151,9 @@ impl PyCallable {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         if runs_eagerly() && !is_suspended() {
-            // Some subclasses have no such function.
-            if let Some(function) = slf.getattr_opt(intern!(py, "python_function"))? {
-                return function.call(args, kwargs);
+            let function = slf.borrow().python_function.as_ref().map(|function| function.clone_ref(py));
+            if let Some(function) = function {
+                return function.bind(py).call(args, kwargs);
             }
         } else if slf.borrow().skips != 0 && !is_suspended() {
             return Self::skip(slf, args, kwargs);
@@ -137,7 +162,7 @@ impl PyCallable {
             if is_measured {
                 return Self::measured(slf, way, args, kwargs);
             } else if way == Way::Python {
-                return Self::in_python(slf, args, kwargs);
+                return Self::faster(slf, args, kwargs);
             }
         }
         Self::staged(slf, args, kwargs)
@@ -155,7 +180,7 @@ impl PyCallable {
         let start = clock.read();
         let result = match way {
             Way::Graph => Self::staged(slf, args, kwargs),
-            Way::Python => Self::in_python(slf, args, kwargs),
+            Way::Python => Self::faster(slf, args, kwargs),
         }?;
         let time = clock.read().saturating_sub(start);
         let mut callable = slf.borrow_mut();
@@ -190,6 +215,7 @@ impl PyCallable {
 
     /// Called after the cached call at this index has run a call.
     fn note_run(&mut self, index: usize, cached: &Py<PyCachedCall>) {
+        self.trial.note_run();
         if cached.get().is_direct() {
             self.counts.direct = self.counts.direct.saturating_add(1);
         }
@@ -199,14 +225,27 @@ impl PyCallable {
         }
     }
 
+    /// Python runs this call because it is faster, or to find out whether it is.
+    fn faster<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        {
+            let counts = &mut slf.borrow_mut().counts;
+            counts.faster = counts.faster.saturating_add(1);
+        }
+        Self::in_python(slf, args, kwargs)
+    }
+
     fn in_python<'py>(
         slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let function = slf.getattr(intern!(slf.py(), "python_function"))?;
+        let function = slf.borrow().get_python_function(slf.py())?;
         let _block = EagerBlock::new();
-        function.call(args, kwargs)
+        function.bind(slf.py()).call(args, kwargs)
     }
 
     /// Python runs this call, and its time is counted.

@@ -10,7 +10,8 @@
 //!
 //! So some calls are measured, in both ways. A call in Python is what an unstaged function does, so it is always correct.
 //! Invariants:
-//! - Calls that Python runs only for the measurement lose at most `SHARE` of the time of all calls, besides `ALLOWANCE`.
+//! - Calls that Python runs only for the measurement lose at most `SHARE` of the time of all calls, besides `ALLOWANCE` and
+//!   `TRACING_SHARE` of the time of traces.
 //! - The lengths of blocks of one way are random, because the kinds of calls may alternate.
 
 use std::time::Duration;
@@ -24,6 +25,11 @@ const FAR_FASTER: f64 = 1.5;
 /// The part of the time of calls that measurements may lose, and the seconds that they may lose besides.
 const SHARE: f64 = 0.003;
 const ALLOWANCE: f64 = 500e-6;
+/// The part of the time of traces that measurements may lose. A trace takes as long as many calls of its graph, so most functions
+/// are measured early.
+const TRACING_SHARE: f64 = 0.1;
+/// The number of calls of graphs after which calls are measured again that were not because Python had to run a call.
+const PAUSE: u32 = 64;
 /// As long as no call in Python has been measured, it is assumed to take this multiple of the time of a graph.
 const PESSIMISM: f64 = 5.0;
 /// The least and the greatest number of measured calls of each way.
@@ -97,6 +103,8 @@ struct Block {
 pub(super) struct Trial {
     /// Whether calls are measured. Otherwise all calls run graphs.
     pub(super) is_enabled: bool,
+    /// The number of runs of graphs before calls are measured again.
+    pause: u32,
     /// The way that is faster, as far as is known.
     way: Way,
     /// The number of the next calls that are not measured.
@@ -114,6 +122,7 @@ impl Default for Trial {
     fn default() -> Self {
         Self {
             is_enabled: false,
+            pause: 0,
             way: Way::Graph,
             rest: FIRST_CALLS,
             interval: INTERVALS.0,
@@ -129,7 +138,7 @@ impl Default for Trial {
 impl Trial {
     /// Returns the way of the next call, and whether the call is measured.
     pub(super) fn next(&mut self) -> (Way, bool) {
-        if !self.is_enabled {
+        if !self.is_enabled || self.pause > 0 {
             return (Way::Graph, false);
         }
         if self.rest > 0 {
@@ -141,6 +150,21 @@ impl Trial {
         }
         self.block.left -= 1;
         (self.block.way, true)
+    }
+
+    /// Called when Python had to run a call: all calls are staged until graphs have run `PAUSE` calls.
+    pub(super) fn pause(&mut self) {
+        self.pause = PAUSE;
+    }
+
+    /// Called when a cached graph has run a call.
+    pub(super) fn note_run(&mut self) {
+        self.pause = self.pause.saturating_sub(1);
+    }
+
+    /// Called after a trace that took this time.
+    pub(super) fn note_trace(&mut self, seconds: f64) {
+        self.budget += TRACING_SHARE * seconds;
     }
 
     /// Records a measured call of this way.
@@ -182,6 +206,7 @@ impl Trial {
             Some(usual) => (measured, measured.max((BLOCK / usual).min(100.0) as u32) + measured / 2),
             None if way == self.way => (measured, measured),
             // Nothing is known about the time.
+            None if own.is_some_and(|(own, _)| own > BLOCK) => (1, 1),
             None => (1, 2),
         };
         if way != self.way
@@ -190,7 +215,7 @@ impl Trial {
             let other = usual.unwrap_or(PESSIMISM * own);
             let loss = f64::from(length) * (other - own).max(0.0);
             if loss > self.budget {
-                self.delay((loss - self.budget) / (SHARE * own));
+                self.wait((loss - self.budget) / (SHARE * own), own);
                 return false;
             }
         }
@@ -223,16 +248,30 @@ impl Trial {
         {
             self.interval = (4 * self.interval).min(INTERVALS.1);
         }
-        self.delay(0.0);
+        self.delay();
     }
 
-    /// Ends the measurement. The next one begins after at least this number of calls.
-    fn delay(&mut self, calls: f64) {
-        self.rest = (calls.min(f64::from(INTERVALS.1)) as u32).max(self.interval);
+    /// Interrupts the measurement until this number of calls, which take the time `own` each, allows the next block. If there is
+    /// no sample of the other way yet, the measurement begins anew.
+    fn wait(&mut self, calls: f64, own: f64) {
+        self.rest = calls.min(f64::from(INTERVALS.1)) as u32 + 1;
+        self.budget += SHARE * own * f64::from(self.rest);
+        if self.samples.of(self.way.other()).is_empty() {
+            self.reset();
+        }
+    }
+
+    /// Ends the measurement. The next one begins after `interval` calls.
+    fn delay(&mut self) {
+        self.rest = self.interval;
         self.interval = (2 * self.interval).min(INTERVALS.1);
         if let Some((own, _)) = mean(self.samples.of(self.way)) {
             self.budget += SHARE * own * f64::from(self.rest);
         }
+        self.reset();
+    }
+
+    fn reset(&mut self) {
         self.samples = Samples::default();
         self.block = Block { way: self.way.other(), left: 0, measured: 0 };
     }

@@ -15,6 +15,7 @@ MAX_REFUSALS = 5
 
 class _Local(threading.local):
     depth = 0  # the nesting depth of `inherited` blocks in this thread
+    calls = 0  # the number of calls of staged functions with a fallback in this thread
 
 
 _LOCAL = _Local()
@@ -31,6 +32,12 @@ def is_inherited():
     """Returns whether Python runs a function with a fallback in this thread. Then the staged functions that it calls have a
     fallback too."""
     return _LOCAL.depth > 0
+
+
+def note_call():
+    """Counts a call of a staged function with a fallback. Returns the number of such calls in this thread."""
+    _LOCAL.calls += 1
+    return _LOCAL.calls
 
 
 @contextmanager

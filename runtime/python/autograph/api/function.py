@@ -85,9 +85,10 @@ class Function(Lookup):
         self._trees = TreeEncoder()
         self._recent = deque(maxlen=RECENT)  # the traces of the last calls that were not cached
         self._benefit = Benefit()
-        modes = input_signature, self.fallback, self._speculation
-        self._compare_calls(self.caches_calls and all(mode is None for mode in modes))
+        self._compare_calls(self.caches_calls and input_signature is None and self._speculation is None)
         self._last_reason = None  # why Python ran the last call that it ran; skipped calls are counted for it
+        #: The time of the last call, if its lookup found no graph and the fallback ran it; otherwise None.
+        self._fallback_seconds = None
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -170,7 +171,7 @@ class Function(Lookup):
             return self._call(*args, **kwargs)
         return self._in_python(reason, args, kwargs, start, run)
 
-    def _cache(self, trace, leaves, args, kwargs):
+    def _cache(self, trace, leaves, args, kwargs, run=None):
         """Creates the `CachedCall` that runs further calls like this one, if their arguments can be compared in Rust."""
         if trace.changed_while_paused or self._speculation is not None or trace.cached_calls >= MAX_CACHED:
             return
@@ -182,7 +183,7 @@ class Function(Lookup):
             (args, kwargs, leaves),
             ambient.key(),
             guards=trace.state_guards,
-            run=self._run_cached,
+            run=self._run_cached if run is None else run,
             direct=run_directly,
         )
         trace.cached_calls = MAX_CACHED if made is None else trace.cached_calls + 1
@@ -284,7 +285,7 @@ class Function(Lookup):
         seconds = time.perf_counter() - start
         self._note_python(seconds)
         if reason is not None:
-            self._compare_calls(False)  # `_benefit` decides
+            self.pause_measurement()  # `_benefit` decides
             self._last_reason = self._fallbacks.note(self.__name__, reason)
             if self.caches_calls:
                 took = time.perf_counter() - called
@@ -311,7 +312,10 @@ class Function(Lookup):
     def _note_skipped(self):
         """Counts the calls that were skipped since the last call of this method. Returns the number of calls
         whose graph ran without Python since then."""
-        direct, skipped, seconds = self.take_counts()
+        direct, skipped, seconds, faster = self.take_counts()
+        if faster and self._fallback_seconds is not None:  # a lookup would have found no graph
+            self._note_python(faster * self._fallback_seconds, faster)
+            self._fallbacks.count(self._last_reason, faster)
         if skipped:
             self._benefit.skipped(skipped, seconds)
             self._note_python(seconds, skipped)
@@ -357,11 +361,24 @@ class Function(Lookup):
         """The list of the `Assumption`s that `speculate=True` makes about the calls."""
         return [] if self._speculation is None else self._speculation.table(self.traces)
 
-    def _staged_or_in_python(self, leaves, structure, args, kwargs):
-        """Runs the call as a graph, or in Python if it cannot be staged."""
-        refused, run = None, None
+    def _run_with_fallback(self, trace, leaves, args, kwargs):
+        """Runs a cached call that Python may have to run."""
+        if trace.checks_arguments and not trace.accepts(leaves):
+            return self._call(*args, **kwargs)
         try:
-            trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
+            return self._staged_or_in_python(leaves, None, args, kwargs, trace)
+        except OtherInput as error:
+            return self._called_again(error, args, kwargs)
+
+    def _staged_or_in_python(self, leaves, structure, args, kwargs, trace=None):
+        """Runs the call as a graph, or in Python if it cannot be staged. `trace` is the trace for the call, if it is known."""
+        refused, run, number = None, None, fallbacks.note_call()
+        try:
+            if trace is None:
+                trace = self._traced(leaves, structure, args, kwargs, is_trial=True)
+                self._note_skipped()
+                self._fallback_seconds = None
+                self._cache_with_fallback(trace, leaves, args, kwargs)
             trace.inputs(leaves)
         except RunInPython as signal:
             reason = signal.reason
@@ -396,12 +413,23 @@ class Function(Lookup):
                     result = converted_calls.call(self.python_function, args, kwargs)
             else:
                 result = self.python_function(*args, **kwargs)
-        self._note_python(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        self._note_python(seconds)
+        if fallbacks.note_call() != number + 1:
+            self._compare_calls(False)  # the staged functions that it calls stay staged
         if refused is not None and not self._fallbacks.select_python_call(text, candidates, kinds):
             self._fallbacks.refuse(refused.key, text)
         if reason is not None and not is_certain:  # the trace raised an exception, and Python did not
             self._fallbacks.note(self.__name__, text)
+        self._note_skipped()
+        self._last_reason, self._fallback_seconds = text, seconds
         return self._ran_in_python(reason, result)
+
+    def _cache_with_fallback(self, trace, leaves, args, kwargs):
+        if trace not in self._recent:
+            self._recent.append(trace)
+        elif self.caches_calls and not (fallbacks.is_inherited() or trace.staging.reached):
+            self._cache(trace, leaves, args, kwargs, self._run_with_fallback)
 
     def _without(self, code):
         """Discards all graphs because some of them may call the function with this code, which graphs must no longer

@@ -191,9 +191,10 @@ class Lookup(Callable):
             if signal.reason is not None:
                 self._attempts.failed(signal.reason, time.thread_time() - start)
             raise
-        self._seconds += time.thread_time() - start
+        seconds = time.thread_time() - start
+        self._seconds += seconds
         self._newest.append(trace)
-        self.note_trace()
+        self.note_trace(seconds)
         self._compare_calls(trace.is_comparable and trace.compiles_late)
         return trace
 

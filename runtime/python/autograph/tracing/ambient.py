@@ -31,6 +31,11 @@ def key():
     return (found, *place) if place else found
 
 
+def has_group():
+    """Returns whether this process belongs to a group of torch.distributed."""
+    return _WORLD is not None and _WORLD.default_pg is not None
+
+
 @contextmanager
 def kept(restores_random, span):
     """Restores the settings, and optionally the random number generator, at the end of this block. Raises an error at

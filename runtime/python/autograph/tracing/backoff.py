@@ -3,7 +3,8 @@
 #: The number of skipped attempts doubles at most this many times.
 MOST_DOUBLINGS = 10
 
-#: Repeated attempts that fail take at most this part of the time of the calls that Python runs instead.
+#: Repeated attempts that fail take at most this part of the time of the calls that Python runs instead. The n-th of them takes at
+#: most an n-th of it.
 PART = 1 / 30
 
 
@@ -50,4 +51,4 @@ class Backoff:
         if self.failures > self.tolerated:
             self.skips = self.first << (self.failures - self.tolerated)
         if self.failures > self.tolerated + 1:
-            self.owed = seconds / PART
+            self.owed = seconds / PART * (self.failures - self.tolerated - 1)

@@ -390,8 +390,10 @@ class Trace:
     @property
     def is_comparable(self):
         """Whether Python may run a call to compare its time with that of the graph. Loops and recursion are not compared: they
-        may take Python many times longer, or exceed its recursion limit."""
-        return self.is_repeatable and not (self.changed_while_paused or has_repetition(self.staging.record.entry))
+        may take Python many times longer, or exceed its recursion limit. Nor are effects in a group of processes, which might
+        wait for each other."""
+        is_alone = self.is_repeatable or not ambient.has_group()
+        return is_alone and not (self.changed_while_paused or has_repetition(self.staging.record.entry))
 
     @property
     def compiles_late(self):
