@@ -133,6 +133,7 @@ pub static RULES: &[&Rule] = &[
     &torch::vmap::TORCH_VMAP,
     &torch::func_gradient::TORCH_GRADIENT,
     &torch::tensor_sizes::TORCH_SIZES,
+    &torch::checkpoint::TORCH_CHECKPOINT,
     &engine::SYNTAX_ERROR,
     &engine::IO_ERROR,
     &engine::UNUSED_IGNORE,

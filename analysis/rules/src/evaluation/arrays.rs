@@ -393,7 +393,7 @@ impl<'a> Evaluation<'_, 'a> {
             Mode::Map => Constants::of_map(&arguments),
             _ => Constants::of_jit(name, &arguments),
         };
-        Value::Compiled(Rc::new(Compiled { function, mode, constants }))
+        Value::Compiled(Rc::new(Compiled { function, mode, constants, made: None }))
     }
 
     /// Evaluates a call of `jax.grad(f)` or `jax.value_and_grad(f)`.

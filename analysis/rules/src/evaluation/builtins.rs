@@ -4,7 +4,8 @@ use ruff_python_ast::{self as ast};
 use ruff_text_size::Ranged;
 
 use super::calls::Arguments;
-use super::traced::{Kind, Mode};
+use super::kinds::Kind;
+use super::traced::Mode;
 use super::values::{Size, Value};
 use super::{Evaluated, Evaluation, Framework, MOST_ITERATIONS};
 use crate::tracing::snippet;
@@ -62,6 +63,9 @@ impl<'a> Evaluation<'_, 'a> {
             && !self.needs_value(name, arguments)
             && let Some(value) = self.array_builtin(name, arguments, call)?
         {
+            return Ok(value);
+        }
+        if let Some(value) = self.builtin_of_symbol(name, arguments, call.range())? {
             return Ok(value);
         }
         let values = &arguments.positional;

@@ -136,6 +136,12 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(Value::Unknown);
         }
         match callee {
+            Value::Proxy => Ok(Value::Proxy),
+            Value::Program(program) => {
+                self.program_call(program, &arguments, range);
+                Ok(Value::Unknown)
+            }
+            _ if self.is_wrapped(callee, &arguments) => Ok(Value::Proxy),
             Value::Function(function) => self.run(function, arguments.positional, arguments.keywords),
             Value::Lambda(lambda) => {
                 let frame = &lambda.frame;
@@ -358,6 +364,9 @@ impl<'a> Evaluation<'_, 'a> {
             }
             return Ok(value);
         }
+        if matches!(input, Value::Proxy) {
+            return Ok(input);
+        }
         let dtype = self.check_layer(layer, &input, range)?;
         let Value::Tensor(Some(shape), _) = &input else {
             // `nn.Identity()` returns a tuple unchanged.
@@ -386,6 +395,12 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Value<'a>> {
         if name.starts_with("register_") && name.contains("hook") {
             return self.register_hook(object, name, &arguments);
+        }
+        if let Value::Program(program) = object {
+            return Ok(self.program_method(program, name, &arguments));
+        }
+        if let Some(value) = self.checkpoint_method(object, name, &arguments, range)? {
+            return Ok(value);
         }
         const UNTRACEABLE: [&str; 9] = [
             "bfloat16",

@@ -10,6 +10,7 @@ use ruff_text_size::Ranged;
 use super::calls::{Arguments, LAYERS};
 use super::dtypes::Dtype;
 use super::submodules::TRAINING;
+use super::traced::Mode;
 use super::values::{Attributes, Function, Layer, Object, Partial, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework};
 
@@ -274,6 +275,12 @@ impl<'a> Evaluation<'_, 'a> {
                 "at" => Value::At,
                 _ => Value::Unknown,
             }),
+            Value::Proxy => Ok(Value::Proxy),
+            Value::Compiled(compiled)
+                if name == "_orig_mod" && matches!(compiled.mode, Mode::Compile { .. }) =>
+            {
+                Ok(compiled.function.clone())
+            }
             Value::Compiled(compiled) => match &compiled.function {
                 function @ Value::Object(_) => self.attribute(function, name),
                 _ => Ok(Value::Unknown),

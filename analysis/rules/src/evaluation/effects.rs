@@ -32,6 +32,9 @@ impl<'a> Evaluation<'_, 'a> {
             frame.scope.get(name).forget();
         }
         self.forgotten.extend(effects.attributes);
+        if effects.called.contains(&"save") {
+            self.files.clear();
+        }
         if effects.called.contains(&"remove") {
             self.forget_hooks();
         }
@@ -82,6 +85,9 @@ impl<'a> Evaluation<'_, 'a> {
                     }
                     self.forgotten.extend(&effects.attributes);
                     names.extend(&effects.called);
+                    if effects.called.contains(&"save") {
+                        self.files.clear();
+                    }
                 }
             }
         }

@@ -16,7 +16,8 @@ use ruff_python_ast::helpers::map_subscript;
 use ruff_python_ast::{self as ast};
 use ruff_text_size::Ranged;
 
-use super::traced::{Found, Kind, Mode};
+use super::kinds::{Found, Kind};
+use super::traced::Mode;
 use super::values::{Flow, Function, Value};
 use super::{Evaluated, Evaluation, Frame, Framework};
 use crate::FileContext;
@@ -51,7 +52,7 @@ pub(super) fn extend<'a>(found: &mut Vec<Found>, ctx: &FileContext<'a>, contexts
 
 /// Returns whether code may compile, export or trace something.
 pub(super) fn compiles(text: &str) -> bool {
-    const CALLS: [&str; 9] = [
+    const CALLS: [&str; 10] = [
         "torch.compile",
         ".compile(",
         "import compile",
@@ -61,6 +62,7 @@ pub(super) fn compiles(text: &str) -> bool {
         "import script",
         "jit.trace",
         "import trace",
+        "symbolic_trace",
     ];
     CALLS.iter().any(|call| text.contains(call))
 }
@@ -74,6 +76,7 @@ fn is_independent(kind: Kind) -> bool {
             | Kind::Call { .. }
             | Kind::Order { .. }
             | Kind::Number
+            | Kind::Symbol
             | Kind::Frozen
             | Kind::Count
     )

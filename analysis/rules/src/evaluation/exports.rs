@@ -6,7 +6,8 @@ use ruff_python_ast::CmpOp;
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
-use super::traced::{Compiled, Kind, Mode};
+use super::kinds::Kind;
+use super::traced::{Compiled, Mode};
 use super::values::{Size, Value};
 use super::{Evaluated, Evaluation};
 
@@ -51,6 +52,11 @@ impl<'a> Evaluation<'_, 'a> {
             (_, true) => Value::Bool(false),
             _ => Value::Bound,
         }
+    }
+
+    /// Returns the smallest and the largest size that a dynamic dimension is declared to have.
+    pub(super) fn range_of(&self, id: usize) -> Option<(Option<i64>, Option<i64>)> {
+        self.declared.iter().find(|it| it.id == id).map(|it| (it.min, it.max))
     }
 
     /// Checks the sizes of an example input in the dimensions that are declared dynamic.
@@ -102,8 +108,10 @@ impl<'a> Evaluation<'_, 'a> {
             && matches!(arguments.get(3, "dynamic_shapes"), None | Some(Value::None))
         {
             let exported = Compiled::new(model.clone(), Mode::Export);
-            self.call(&Value::Compiled(Rc::new(exported)), Arguments::of(inputs.to_vec()), range)?;
-            return Ok(Value::Unknown);
+            let (exported, inputs) = (Value::Compiled(Rc::new(exported)), inputs.to_vec());
+            let call = Arguments::of(inputs.clone());
+            let (program, _) = self.program(Mode::Export, inputs, |it| it.call(&exported, call, range))?;
+            return Ok(program);
         }
         let Some(model @ Value::Object(object)) = arguments.get(0, "mod") else { return Ok(Value::Unknown) };
         let forward = self.attribute(model, "forward")?;
@@ -158,8 +166,10 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let call = Arguments { positional, keywords, open: false };
         let exported = Compiled::new(model.clone(), Mode::Export);
-        self.call(&Value::Compiled(Rc::new(exported)), call, range)?;
-        Ok(Value::Unknown)
+        let inputs = call.positional.clone();
+        let exported = Value::Compiled(Rc::new(exported));
+        let (program, _) = self.program(Mode::Export, inputs, |it| it.call(&exported, call, range))?;
+        Ok(program)
     }
 }
 

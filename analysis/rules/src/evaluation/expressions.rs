@@ -10,9 +10,9 @@ use ruff_text_size::Ranged;
 
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
+use super::kinds::Kind;
 use super::names::LOGGER;
 use super::operators::LARGEST;
-use super::traced::Kind;
 use super::values::{Lambda, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework, MOST_STEPS, Stop, dtypes, tensor_methods};
 use crate::torch::break_builtin::{is_level, is_skipped, is_skipped_builtin};
@@ -77,6 +77,7 @@ impl<'a> Evaluation<'_, 'a> {
                         self.of_library(expression, frame)
                     }
                     value => {
+                        self.read_mode(&attribute.attr, &value, attribute.range());
                         self.captured(&object, &attribute.attr, &value, attribute.range());
                         value
                     }
@@ -104,6 +105,7 @@ impl<'a> Evaluation<'_, 'a> {
                         Value::Unknown
                     }
                     (UnaryOp::USub, value @ (Value::Number | Value::Symbol(_))) => value,
+                    (_, value @ Value::Proxy) => value,
                     (_, value @ Value::Recorded) => value,
                     (UnaryOp::USub, Value::Tensor(_, Dtype::Bool)) => {
                         let message = "the negation of bool is not defined: use `~`".to_owned();
@@ -337,6 +339,9 @@ impl<'a> Evaluation<'_, 'a> {
         match &*call.func {
             Expr::Attribute(attribute) => {
                 let object = self.value(&attribute.value, frame)?;
+                if matches!(object, Value::Proxy) {
+                    return Ok(Value::Proxy);
+                }
                 if self.framework == Framework::Arrays
                     && let Some(value) = self.array_method(&object, &attribute.attr, call.range())
                 {

@@ -17,6 +17,9 @@ impl<'a> Evaluation<'_, 'a> {
         frame: &Frame<'a>,
     ) -> Evaluated<Option<Vec<Value<'a>>>> {
         let value = self.value(iterable, frame)?;
+        if matches!(value, Value::Proxy) {
+            return Err(self.needs_symbol("the iteration is over", iterable.range()));
+        }
         self.elements(&value)
     }
 
@@ -143,6 +146,9 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<bool> {
         let Some((generator, rest)) = generators.split_first() else { return element_of(self, frame) };
         let iterable = self.value(&generator.iter, frame)?;
+        if matches!(iterable, Value::Proxy) {
+            return Err(self.needs_symbol("the iteration is over", generator.iter.range()));
+        }
         let elements = self.elements(&iterable)?.filter(|it| it.len() <= MOST_ITERATIONS);
         let Some(elements) = elements.filter(|_| !generator.is_async) else {
             if self.explores() && !generator.is_async {

@@ -7,10 +7,11 @@ use ruff_text_size::TextRange;
 
 use super::calls::{Arguments, shown};
 use super::dtypes::Dtype;
+use super::kinds::Kind;
 use super::names::{ACTIVATIONS, LOGGER, TENSOR_MODULES, is_tensor_function};
 use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
-use super::traced::{Compiled, Kind, Mode};
+use super::traced::{Compiled, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
 use super::{Evaluated, Evaluation, Framework, dtypes};
 
@@ -27,6 +28,9 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Value<'a>> {
         if self.framework == Framework::Arrays {
             return self.array_library(name, arguments, range);
+        }
+        if let Some(value) = self.library_of_symbol(name, &arguments) {
+            return Ok(value);
         }
         let Some(function) = name.strip_prefix("torch.") else {
             return if self.explores() && !arguments.open {
@@ -51,7 +55,10 @@ impl<'a> Evaluation<'_, 'a> {
             }
             "jit.script" => {
                 let function = arguments.get(0, "obj");
-                return Ok(function.map_or(Value::Unknown, |it| compiled(it, Mode::Script)));
+                return Ok(match function {
+                    Some(function) => self.scripted(&function.clone()),
+                    None => Value::Unknown,
+                });
             }
             "utils.data.DataLoader" if !arguments.open => return Ok(self.loader(&arguments)),
             "utils.data.TensorDataset" if !arguments.open => {
@@ -71,15 +78,34 @@ impl<'a> Evaluation<'_, 'a> {
                 // Example inputs are Tensors.
                 let is_unknown = |input: &Value| self.is_exploring && matches!(input, Value::Unknown);
                 let inputs = inputs.into_iter();
-                let inputs = inputs.map(|it| if is_unknown(&it) { Value::unshaped() } else { it }).collect();
+                let inputs: Vec<_> =
+                    inputs.map(|it| if is_unknown(&it) { Value::unshaped() } else { it }).collect();
                 let traced = compiled(&model, Mode::Trace);
-                let result = self.call(&traced, Arguments::of(inputs), range)?;
+                let call = Arguments::of(inputs.clone());
+                let (program, result) =
+                    self.program(Mode::Trace, inputs, |it| it.call(&traced, call, range))?;
                 let is_strict = arguments.get(usize::MAX, "strict").is_none();
                 self.check_result(&result, is_strict, range);
                 // The recorded graph runs, not the function.
-                return Ok(Value::Unknown);
+                return Ok(program);
             }
             "export.export" => return self.export(&arguments, range),
+            "fx.symbolic_trace" => return self.symbolic_trace(&arguments, range),
+            "fx.wrap" => {
+                if let Some(Value::Text(name)) = arguments.get(0, "fn_or_name") {
+                    self.wrapped.insert(name.to_string());
+                }
+                return Ok(Value::Unknown);
+            }
+            "save" | "export.save" => {
+                let value = arguments.get(0, if function == "save" { "obj" } else { "ep" });
+                self.saved(value, arguments.get(1, "f"));
+                return Ok(Value::None);
+            }
+            "load" | "export.load" => return Ok(self.loaded(arguments.get(0, "f"))),
+            _ if function.ends_with("while_loop") && !arguments.open => {
+                return self.while_loop(&arguments, range);
+            }
             "export.Dim" => return Ok(self.declare(&arguments)),
             _ => {}
         }

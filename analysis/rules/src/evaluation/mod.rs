@@ -23,6 +23,7 @@ mod branches;
 mod builtins;
 mod calls;
 mod captures;
+mod checkpoints;
 mod classes;
 mod containers;
 mod creations;
@@ -35,6 +36,7 @@ mod faults;
 mod hooks;
 mod iteration;
 mod iterators;
+mod kinds;
 mod leaks;
 mod library;
 mod loaders;
@@ -42,13 +44,16 @@ mod managers;
 mod modules;
 mod names;
 mod observed;
+mod operator_loops;
 mod operators;
 mod packages;
 mod patterns;
+mod recorded;
 mod sizes;
 mod statements;
 mod submodules;
 mod subscripts;
+mod symbolic;
 mod tensor_methods;
 mod traced;
 mod tracers;
@@ -78,9 +83,10 @@ use modules::Module;
 pub(crate) use modules::programs;
 pub(crate) use observed::{changing_arguments, faults_in, traced_in};
 
+pub(crate) use kinds::{Found, Kind, Mode};
+use recorded::Change;
 use traced::{Calls, Reads};
-pub(crate) use traced::{Found, Kind, Mode};
-use values::{Function, Object, Scope, Value, Variables};
+use values::{Function, Object, Recorded, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
 const MOST_STEPS: usize = 40_000;
@@ -174,6 +180,18 @@ pub(super) struct Evaluation<'c, 'a> {
     leaks: Vec<Leak>,
     /// The results of functions with `@functools.cache`.
     cached: FxHashMap<CacheKey, Value<'a>>,
+    /// What a module reads that torch is recording.
+    recorded: Option<Recorded<'a>>,
+    /// The number of the scripted program that is being evaluated.
+    running: Option<usize>,
+    /// The number of programs that torch has made of modules.
+    programs: usize,
+    /// The assignments to attributes after programs have been made.
+    changes: Vec<Change<'a>>,
+    /// The functions that `torch.fx` records as a whole.
+    wrapped: FxHashSet<String>,
+    /// What the program has saved in files, by their paths.
+    files: FxHashMap<String, Value<'a>>,
     /// The expressions of each evaluated function that are Tensors by their types.
     types: FxHashMap<(Document, TextRange), FxHashSet<TextRange>>,
 }
@@ -257,6 +275,12 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             stores: Vec::new(),
             leaks: Vec::new(),
             cached: FxHashMap::default(),
+            recorded: None,
+            running: None,
+            programs: 0,
+            changes: Vec::new(),
+            wrapped: FxHashSet::default(),
+            files: FxHashMap::default(),
             types: FxHashMap::default(),
         }
     }

@@ -71,7 +71,7 @@ fn is_program(index: &FileIndex) -> bool {
     let compiles = is_called(&"compile") && !index.imports.uses("re");
     index.imports.uses("torch")
         && (compiles
-            || ["export", "script", "trace"].iter().any(is_called)
+            || ["export", "script", "symbolic_trace", "trace", "while_loop"].iter().any(is_called)
             || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile))
 }
 

@@ -53,6 +53,9 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => {}
             }
         }
+        if matches!(left, Value::Proxy) || matches!(right, Value::Proxy) && !matches!(left, Value::Text(_)) {
+            return Ok(Value::Proxy);
+        }
         if let (Value::Text(text), Operator::Mod) = (left, op) {
             self.formatted_values(text, right, range);
         }
@@ -182,6 +185,17 @@ impl<'a> Evaluation<'_, 'a> {
             && let function @ Value::Function(_) = self.attribute(left, method)?
         {
             return self.call(&function, Arguments::of(vec![right.clone()]), range);
+        }
+        match (op, left, right) {
+            (CmpOp::Is | CmpOp::IsNot, Value::Proxy, _) | (CmpOp::Is | CmpOp::IsNot, _, Value::Proxy) => {
+                return Ok(Value::Bool(op == CmpOp::IsNot));
+            }
+            (CmpOp::In | CmpOp::NotIn, _, Value::Proxy) => {
+                return Err(self.needs_symbol("the test looks for an element of", range));
+            }
+            (CmpOp::In | CmpOp::NotIn, Value::Proxy, _) => return Ok(Value::Unknown),
+            (_, Value::Proxy, _) | (_, _, Value::Proxy) => return Ok(Value::Proxy),
+            _ => {}
         }
         let needs_values = !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn);
         if needs_values && ![left, right].iter().any(|value| matches!(value, Value::None)) {

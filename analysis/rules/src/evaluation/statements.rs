@@ -51,7 +51,9 @@ impl<'a> Evaluation<'_, 'a> {
                 } else if matches!(left, Value::List(_)) {
                     left.forget();
                 } else {
-                    if let (Expr::Attribute(_), Value::Int(_) | Value::Float(_)) = (&*node.target, &left) {
+                    if matches!(&*node.target, Expr::Attribute(_))
+                        && (left.is_number() || right.is_number() && self.was_number(&node.target, frame))
+                    {
                         self.frozen(&node.target, node.range());
                     }
                     self.assign(&node.target, value, frame)?;
@@ -221,6 +223,9 @@ impl<'a> Evaluation<'_, 'a> {
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
         let iterable = self.value(&node.iter, frame)?;
+        if matches!(iterable, Value::Proxy) {
+            return Err(self.needs_symbol("the iteration is over", node.iter.range()));
+        }
         let elements = self.elements(&iterable)?.filter(|it| it.len() <= MOST_ITERATIONS);
         let Some(elements) = elements else {
             if self.explores() && !node.is_async {
@@ -349,6 +354,15 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Expr::Tuple(_) | Expr::List(_) => {
                 let targets = expressions::sequence(target).unwrap_or_default();
+                if let Value::Proxy = value {
+                    if targets.iter().any(Expr::is_starred_expr) {
+                        return Err(self.needs_symbol("an assignment with `*` iterates over", target.range()));
+                    }
+                    for target in targets {
+                        self.assign(target, Value::Proxy, frame)?;
+                    }
+                    return Ok(());
+                }
                 let elements = match value.element() {
                     Some(element) if self.explores() => Some(vec![element; targets.len()]),
                     _ => self.elements(&value)?,
@@ -384,6 +398,9 @@ impl<'a> Evaluation<'_, 'a> {
                     self.assigned(None, &name, target.range());
                 }
                 self.stored(Place::Container(container.clone()), &value, target.range());
+                if let Value::Proxy = container {
+                    return Err(self.needs_symbol("an assignment changes an element of", target.range()));
+                }
                 match (&container, key) {
                     (Value::Dict(items), key) if let Some(key) = key.key() => {
                         if let Some(items) = items.borrow_mut().as_mut() {
@@ -432,6 +449,7 @@ impl<'a> Evaluation<'_, 'a> {
                 self.lost(object, name, &value, range);
                 self.stored(Place::Attribute(object.clone(), name.to_owned()), &value, range);
                 self.assigned(Some(object), name, range);
+                self.changed_after(object, name, &value, range);
                 if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
                     attributes.insert(name.to_owned(), value);
                 }

@@ -12,6 +12,9 @@ use crate::tracing::snippet;
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn item(&mut self, item: &'a ast::ExprSubscript, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
         let value = self.value(&item.value, frame)?;
+        if matches!(value, Value::Proxy) {
+            return Ok(value);
+        }
         if let Value::Tensor(Some(shape), dtype) = &value {
             return Ok(self.index(shape, &item.slice, frame)?.with_dtype(*dtype));
         }

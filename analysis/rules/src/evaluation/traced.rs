@@ -9,9 +9,11 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 
 use super::calls::{Arguments, shown};
+pub(super) use super::kinds::Mode;
+use super::kinds::{Found, Kind};
 use super::trees::Constants;
 use super::values::{Object, Size, Value};
-use super::{Evaluated, Evaluation, Framework, Stop};
+use super::{Evaluated, Evaluation, Frame, Framework, Stop};
 use crate::tracing::{noun_phrase, snippet};
 
 /// So many different values of an argument or attribute are reported. Fewer are no fault: many programs compile a
@@ -21,84 +23,20 @@ const MOST_VALUES: usize = 3;
 /// program may compile a function for each of a few sizes of batches, or for each of a few tasks.
 const MOST_REPEATED: usize = 4;
 
-/// How torch traces a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Compile {
-        full_graph: bool,
-        is_static: bool,
-    },
-    Export,
-    Script,
-    Trace,
-    /// `jax.jit` and the loops of `jax.lax`: each operation is traced.
-    Jit,
-    /// `jax.vmap`: traces only what depends on a mapped argument.
-    Map,
-    /// `tf.function`
-    Graph,
-}
-
 /// A function or module that torch compiles, exports, scripts or traces.
 pub(super) struct Compiled<'a> {
     pub function: Value<'a>,
     pub mode: Mode,
     /// The arguments that are Python values: `static_argnums`, `static_argnames`.
     pub constants: Constants,
+    /// The number of the program, if it is scripted: see `recorded.rs`.
+    pub made: Option<usize>,
 }
 
 impl<'a> Compiled<'a> {
     pub(super) fn new(function: Value<'a>, mode: Mode) -> Self {
-        Self { function, mode, constants: Constants::default() }
+        Self { function, mode, constants: Constants::default(), made: None }
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub document: Document,
-    pub range: TextRange,
-    pub kind: Kind,
-    pub message: String,
-    /// Whether the code is reached with values that are not known, or under conditions that are not known.
-    pub is_explored: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// An operation does not accept its inputs.
-    Sizes,
-    /// Python compares a dynamic dimension of an exported program with a number.
-    Bound,
-    /// A recorded program keeps the number that an attribute had in the recorded call.
-    Frozen,
-    /// An assignment has another number of targets than values.
-    Count,
-    /// Python needs the truth value of a Tensor.
-    Decision(Mode),
-    /// Python needs the number that a Tensor holds.
-    Conversion,
-    /// A call that the compiler cannot trace.
-    Call { full_graph: bool },
-    /// `sorted` of Tensors, or `max` with a key.
-    Order { full_graph: bool },
-    /// Compiled code creates a module.
-    Creation { full_graph: bool },
-    /// TorchScript calls a lambda.
-    Lambda,
-    /// The example inputs of an exported module are not a tuple.
-    Inputs,
-    /// A traced module returns a value that a program cannot return.
-    Result,
-    /// An exported program needs the number that a Tensor holds.
-    Number,
-    /// An exported program loses a Tensor that it assigns to an attribute.
-    State,
-    /// TorchScript requires a value, but an attribute is `None`.
-    None,
-    /// A call passes another value each time, for which it compiles the function again.
-    Argument { is_float: bool },
-    /// Code assigns an attribute of a module for whose values a function is compiled again.
-    Attribute { is_float: bool },
 }
 
 /// An expression, in its file.
@@ -163,7 +101,7 @@ impl<'a> Evaluation<'_, 'a> {
         self.report_in(self.ctx.document, range, kind, message);
     }
 
-    fn report_in(&mut self, document: Document, range: TextRange, kind: Kind, message: String) {
+    pub(super) fn report_in(&mut self, document: Document, range: TextRange, kind: Kind, message: String) {
         let is_same = |it: &Found| it.document == document && it.range == range && it.kind == kind;
         if !self.found.iter().any(is_same) {
             // A call under a condition may be the exception: `if not weights: warnings.warn("…")`.
@@ -209,7 +147,7 @@ impl<'a> Evaluation<'_, 'a> {
                     Kind::Decision(mode),
                     format!("{text} {is}: {what} on it causes a graph break"),
                 ),
-                Some(mode @ Mode::Export) => self.report(
+                Some(mode @ (Mode::Export | Mode::Symbolic)) => self.report(
                     range,
                     Kind::Decision(mode),
                     format!("{text} {is}: {what} on it cannot be exported"),
@@ -258,6 +196,19 @@ impl<'a> Evaluation<'_, 'a> {
             let target = snippet(self.ctx.text(target));
             let message = format!("the recorded program does not change `{target}`: it is a constant in it");
             self.report(range, Kind::Frozen, message);
+        }
+    }
+
+    /// Returns whether an attribute had a number before code ran that is not evaluated, and may have changed it.
+    pub(super) fn was_number(&self, target: &'a Expr, frame: &Frame<'a>) -> bool {
+        let Some(attribute) = target.as_attribute_expr() else { return false };
+        let Some(name) = attribute.value.as_name_expr() else { return false };
+        match frame.scope.get(&name.id) {
+            Value::Object(object) => {
+                let attributes = object.attributes.borrow();
+                attributes.as_ref().and_then(|it| it.get(&attribute.attr)).is_some_and(Value::is_number)
+            }
+            _ => false,
         }
     }
 
@@ -381,7 +332,10 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let first = self.dimensions + 1 - symbols.len();
         self.traced.push(compiled.mode);
+        let outer = self.running;
+        self.running = if self.traced.len() == 1 { compiled.made } else { outer };
         let value = self.call(&compiled.function, arguments, range);
+        self.running = outer;
         self.traced.pop();
         let value = if self.traced.is_empty() { value.map(|value| value.computed()) } else { value };
         if let Some(needed) = (first..).take(symbols.len()).find(|symbol| self.calls.needed.contains(symbol))
@@ -527,6 +481,9 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Records that compiled code reads an attribute of a module, or a global variable.
     pub(super) fn read(&mut self, object: Option<&Rc<Object<'a>>>, name: &str, value: &Value<'a>) {
+        if let Some(object) = object {
+            self.read_by_program(object, name);
+        }
         let Some(Mode::Compile { .. }) = self.traced.first() else { return };
         let Some(constant @ (Constant::Int(_) | Constant::Float(_))) = Constant::of(value) else { return };
         let is_module = |object: &Rc<Object<'a>>| self.hierarchy(object.class).is_some_and(|it| it.is_module);

@@ -3,13 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use ag_db::Document;
 use ruff_python_ast as ast;
+use ruff_text_size::TextRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Frame;
 use super::dtypes::Dtype;
 use super::loaders::Loader;
-use super::traced::Compiled;
+use super::traced::{Compiled, Mode};
 
 /// The size of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +75,12 @@ pub(super) enum Value<'a> {
     Foreign,
     /// A function or module that torch compiles: the result of `torch.compile(f)`.
     Compiled(Rc<Compiled<'a>>),
+    /// A module that torch has exported or recorded: `torch.fx.symbolic_trace(model)`.
+    Program(Rc<Program<'a>>),
+    /// `model.state_dict()`
+    State(Rc<State>),
+    /// A symbolic value of `torch.fx`.
+    Proxy,
     /// The handle of a hook, by its number.
     Handle(usize),
     /// `TensorDataset(x, y)`
@@ -103,6 +111,33 @@ pub(super) enum Value<'a> {
     Namespace(Shared<(Rc<str>, Value<'a>)>),
     /// `super()`, for an object and the class whose method calls it.
     Super(Rc<Object<'a>>, &'a ast::StmtClassDef),
+}
+
+/// A program that torch has made of a module.
+pub(super) struct Program<'a> {
+    pub mode: Mode,
+    /// The example inputs, with the dimensions that are declared dynamic.
+    pub inputs: Vec<Value<'a>>,
+    pub recorded: Recorded<'a>,
+    /// The number of programs made before.
+    pub made: usize,
+}
+
+/// What a module reads while torch records it.
+#[derive(Default)]
+pub(super) struct Recorded<'a> {
+    /// Where it has read `self.training`, and the value.
+    pub modes: Vec<(Document, TextRange, bool)>,
+    /// The attributes of objects that it has read.
+    pub attributes: Vec<(Rc<Object<'a>>, String)>,
+}
+
+/// The parameters of a module.
+pub(super) struct State {
+    /// Whether `torch.compile` has returned the module.
+    pub is_compiled: bool,
+    /// Whether unknown code may have changed the names.
+    pub is_changed: Cell<bool>,
 }
 
 /// How the evaluation of statements ends.
@@ -387,7 +422,12 @@ impl<'a> Value<'a> {
 
     /// Returns whether the value is a Tensor, or a number that a Tensor holds.
     pub(super) fn is_traced(&self) -> bool {
-        matches!(self, Self::Tensor(..) | Self::Number)
+        matches!(self, Self::Tensor(..) | Self::Number | Self::Proxy)
+    }
+
+    /// Returns whether the value is a number of Python.
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self, Self::Int(_) | Self::Float(_))
     }
 
     pub(super) fn as_int(&self) -> Option<i64> {
@@ -463,6 +503,7 @@ impl<'a> Value<'a> {
             }
             Self::Object(object) => *object.attributes.borrow_mut() = None,
             Self::Weights(exist) => exist.set(true),
+            Self::State(state) => state.is_changed.set(true),
             Self::Compiled(compiled) => compiled.function.forget(),
             Self::Transformed(transformed) => transformed.function.forget(),
             Self::Partial(partial) => partial.function.forget(),

@@ -14,13 +14,15 @@ const MAX_STEPS: u32 = 64;
 
 /// Returns whether the value is certainly one dense Tensor or one Variable.
 pub(super) fn is_tensor(ctx: &FunctionContext, expression: &Expr) -> bool {
-    // The evaluation of the program follows attributes.
-    if expression.is_attribute_expr() && ctx.is_traced_value(expression) {
+    // The evaluation of the program follows attributes and the results of functions.
+    let is_traced = || ctx.is_traced_value(expression);
+    if expression.is_attribute_expr() && is_traced() {
         return true;
     }
     let kind = ctx.python_fact(expression).tensor_kind();
-    let is_tensor = matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable));
-    (is_tensor || ctx.is_traced_value(expression)) && is_single_tensor(ctx, expression, &mut 0)
+    let is_tensor = matches!(kind, Some(TensorKind::Tensor | TensorKind::Variable))
+        || expression.is_name_expr() && is_traced();
+    is_tensor && is_single_tensor(ctx, expression, &mut 0)
 }
 
 /// Returns whether a value is certainly a single Tensor. The result of a model, a layer or a gradient may also be a

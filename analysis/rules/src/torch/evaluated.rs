@@ -15,11 +15,13 @@ use super::export_call::TORCH_EXPORT_CALL;
 use super::export_item::TORCH_EXPORT_ITEM;
 use super::export_result::TORCH_EXPORT_RESULT;
 use super::export_state::TORCH_EXPORT_STATE;
+use super::operator_arguments::TORCH_OPERATOR_ARGUMENTS;
 use super::recompile::TORCH_RECOMPILE;
 use super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::repeated_changes::{self, Owner};
 use super::script_attribute::SCRIPT_ATTRIBUTE;
 use super::script_none::SCRIPT_NONE;
+use super::stale_attribute::TORCH_STALE_ATTRIBUTE;
 use super::tensor_sizes::TORCH_SIZES;
 use super::trace_constant::TRACE_CONSTANT;
 use crate::FileContext;
@@ -70,7 +72,7 @@ pub(super) fn report(ctx: &FileContext) {
                 let severity = if full_graph { Severity::Error } else { Severity::Warning };
                 (&TORCH_GRAPH_BREAK_BRANCH, severity, BRANCH)
             }
-            Kind::Decision(Mode::Export) => (&TORCH_EXPORT_BRANCH, Severity::Error, BRANCH),
+            Kind::Decision(Mode::Export | Mode::Symbolic) => (&TORCH_EXPORT_BRANCH, Severity::Error, BRANCH),
             Kind::Decision(_) => (&TRACE_CONSTANT, Severity::Warning, BRANCH),
             Kind::Conversion => (
                 &TORCH_GRAPH_BREAK_ITEM,
@@ -100,6 +102,31 @@ pub(super) fn report(ctx: &FileContext) {
                 &TORCH_EXPORT_ITEM,
                 Severity::Error,
                 "use `.item()` with `torch._check` to constrain the number, or use the size of a Tensor",
+            ),
+            Kind::Stale => (
+                &TORCH_STALE_ATTRIBUTE,
+                Severity::Warning,
+                "make the program again, or pass the value as an argument",
+            ),
+            Kind::Input => (
+                &TORCH_EXPORT_CALL,
+                Severity::Error,
+                "declare the dimension dynamic: `dynamic_shapes=({0: Dim.AUTO},)`",
+            ),
+            Kind::Training => {
+                (&TRACE_CONSTANT, Severity::Warning, "use a module: `nn.Dropout`, or set the mode before")
+            }
+            Kind::Symbol => (
+                &TORCH_EXPORT_BRANCH,
+                Severity::Error,
+                "record the module with `torch.export.export`, where sizes are known",
+            ),
+            // A rule of its own reports it.
+            Kind::Keys => continue,
+            Kind::Operator => (
+                &TORCH_OPERATOR_ARGUMENTS,
+                Severity::Error,
+                "start with Tensors of the sizes that the body returns",
             ),
             Kind::State => (
                 &TORCH_EXPORT_STATE,

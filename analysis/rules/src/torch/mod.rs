@@ -7,6 +7,7 @@ pub(super) mod break_item;
 pub(super) mod break_object;
 pub(super) mod break_shape;
 pub(super) mod break_tensor;
+pub(super) mod checkpoint;
 mod evaluated;
 pub(super) mod export_branch;
 pub(super) mod export_call;
@@ -44,6 +45,7 @@ pub(super) mod tensor_sizes;
 pub(super) mod trace_constant;
 mod value_sizes;
 pub(super) mod vmap;
+mod vmap_leak;
 
 use ruff_python_ast::{CmpOp, Expr, Stmt, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};

@@ -49,6 +49,9 @@ pub(super) struct Attribute {
     pub initial: Vec<Initial>,
     /// The methods other than the constructor that mention it.
     pub mentioned_by: Vec<Name>,
+    /// The methods other than the constructor that do more than assign `None`: a method `reset` does not change the
+    /// type of `self.state = None`.
+    pub used_by: Vec<Name>,
 }
 
 /// A value that a constructor assigns.
@@ -326,10 +329,21 @@ impl Stores<'_> {
         }
     }
 
+    fn use_of(&mut self, name: &Name) {
+        self.mention(name);
+        let attribute = self.attributes.entry(name.clone()).or_default();
+        if !attribute.used_by.contains(self.method) {
+            attribute.used_by.push(self.method.clone());
+        }
+    }
+
     fn store(&mut self, target: &Expr, value: Option<&Expr>) {
         if let Some(name) = self.attribute(target).cloned() {
             if self.method != "__init__" {
-                return self.mention(&name);
+                return match value {
+                    Some(Expr::NoneLiteral(_)) => self.mention(&name),
+                    _ => self.use_of(&name),
+                };
             }
             let initial = value.map_or(Initial::Other, |value| self.initial(value));
             self.add_initial(name, initial);
@@ -408,7 +422,7 @@ impl<'a> SourceOrderVisitor<'a> for Stores<'_> {
                     attribute.initial.push(Initial::Other);
                 }
             } else {
-                self.mention(&name);
+                self.use_of(&name);
             }
         }
         if let Expr::Call(call) = expression

@@ -367,7 +367,7 @@ fn attributes(ctx: &FunctionContext) {
         let only_none = attribute.annotation.is_none()
             && !attribute.is_constant
             && attribute.initial == [Initial::None]
-            && attribute.mentioned_by == [ctx.def().name.id.clone()];
+            && attribute.used_by == [ctx.def().name.id.clone()];
         let Some(ty) = ScriptType::of_expression(ctx, &assign.value).filter(|ty| *ty != ScriptType::None)
         else {
             continue;

@@ -7,9 +7,10 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::tracing::is_tensor;
 use super::script_paths::Compiled;
-use super::{is_under_script_test, scripts};
+use super::{MAX_STEPS, is_under_script_test, scripts};
 use ag_index::facts::Alternative;
 use ag_syntax::expressions::sequence;
+use ag_syntax::qname::QName;
 
 declare_rule! {
     /// ## What it does
@@ -219,7 +220,9 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             Some("max" | "min") if call.arguments.find_keyword("default").is_some() => {
                 Some("`default` of `max` and `min`")
             }
-            Some("tuple") if call.arguments.args.first().is_some_and(|value| is_size(ctx, value)) => {
+            Some("tuple")
+                if call.arguments.args.first().is_some_and(|value| is_size(ctx, value, MAX_STEPS)) =>
+            {
                 Some("`tuple` of a list")
             }
             Some("round") if call.arguments.len() > 1 => Some("the number of digits of `round`"),
@@ -229,7 +232,7 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             }
             Some(name @ ("eval" | "exec")) => Some(if name == "eval" { "`eval`" } else { "`exec`" }),
             Some("sorted") if call.arguments.find_keyword("key").is_some() => Some("`sorted` with a key"),
-            _ if spreads_size(ctx, &call.arguments.args) => Some("`*` of a list in a call"),
+            _ if spreads_list(ctx, &call.arguments.args) => Some("`*` of a list in a call"),
             _ => {
                 // Many functions that only possibly reach the compiler use these modules, so they are not reported in
                 // such functions.
@@ -334,18 +337,36 @@ fn is_container(ctx: &FunctionContext, value: &Expr, wanted: &str) -> bool {
         )
 }
 
-/// Returns whether a call spreads a size, which is a list of unknown length: `x.view(*x.shape[:-1], 3)`.
-fn spreads_size(ctx: &FunctionContext, arguments: &[Expr]) -> bool {
-    arguments.iter().filter_map(Expr::as_starred_expr).any(|starred| is_size(ctx, &starred.value))
+/// Returns whether a call spreads a list of unknown length: `x.view(*x.shape[:-1], 3)`, `torch.maximum(*x.chunk(2))`.
+fn spreads_list(ctx: &FunctionContext, arguments: &[Expr]) -> bool {
+    arguments.iter().filter_map(Expr::as_starred_expr).any(|starred| {
+        is_size(ctx, &starred.value, MAX_STEPS)
+            || PARTS.iter().any(|method| is_method_of_tensor(ctx, &starred.value, method))
+            || starred.value.is_list_comp_expr()
+    })
 }
 
-/// Returns whether a value is a size, or a part of it: `x.shape`, `x.size()[1:]`.
-fn is_size(ctx: &FunctionContext, value: &Expr) -> bool {
+/// Methods of Tensors that return a list of Tensors.
+const PARTS: [&str; 4] = ["chunk", "split", "tensor_split", "unbind"];
+
+/// Returns whether a value is a size, a part of it, or the sum of a size and a list or tuple, which are lists of unknown
+/// length: `x.shape`, `x.size()[1:]`, `x.shape[:-1] + (heads, 8)`. Of a variable, all definitions must be.
+fn is_size(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     let value = match value {
         Expr::Subscript(item) if item.slice.is_slice_expr() => &*item.value,
         value => value,
     };
     let size = match value {
+        Expr::BinOp(sum) if sum.op == ast::Operator::Add && steps > 0 => {
+            return is_size(ctx, &sum.left, steps - 1) || is_size(ctx, &sum.right, steps - 1);
+        }
+        Expr::Name(name) if steps > 0 => {
+            let definitions = ctx.flow.definitions_of(name.range(), &QName::from(&name.id));
+            return !definitions.is_empty()
+                && definitions
+                    .iter()
+                    .all(|it| ctx.value_of(it).is_some_and(|value| is_size(ctx, value, steps - 1)));
+        }
         Expr::Call(call) if call.arguments.is_empty() => call.func.as_attribute_expr(),
         value => value.as_attribute_expr(),
     };

@@ -10,7 +10,7 @@ use super::super::path_certainty;
 use super::super::tracing::{self, is_tensor};
 use super::break_branch::predicate;
 use super::break_shape::sized_by_values;
-use super::{bool_severity, decisions, definition, host_value, is_assumed, snippet};
+use super::{bool_severity, decisions, definition, host_value, is_assumed, snippet, vmap_leak};
 use ag_db::diagnostic::Severity;
 use ag_db::text;
 use ag_flow::{Def, DefKind};
@@ -24,7 +24,8 @@ declare_rule! {
     /// ## What it does
     /// Reports code that needs the value of a Tensor in a function that `torch.vmap` maps: Python decisions, `.item()`,
     /// `int()`, `.numpy()`, and operations whose output size depends on the values. Also random operations, unless
-    /// `randomness=` allows them, and writes of mapped values into a Tensor that is created in the function.
+    /// `randomness=` allows them, and writes of mapped values into a Tensor that is created in the function, or into a
+    /// container that outlives the call.
     ///
     /// ## Why is this bad?
     /// The function runs once for the whole batch. Its Tensors stand for all rows, which may have different values, so
@@ -83,6 +84,7 @@ fn check(ctx: &FunctionContext) {
     random_operations(ctx);
     dropout(ctx);
     unmapped_writes(ctx);
+    vmap_leak::check(ctx);
     for expression in ctx.expressions() {
         if let Some((what, value, help)) =
             needed(ctx, expression).filter(|(_, value, _)| !is_created(ctx, value))
