@@ -26,7 +26,7 @@ declare_rule! {
     ///   `not`, `torch.equal`, `any` of Tensors
     /// - decisions on Tensors converted by `.item()`, `int()`, `float()` or `bool()`
     /// - decisions on sizes that depend on values (`x[x > 0].shape[0]`), and loops over such sizes; under
-    ///   `torch.fx.symbolic_trace`, decisions on all sizes
+    ///   `torch.fx.symbolic_trace`, decisions on all sizes, and loops over all values and their conversions
     ///
     /// ## Why is this bad?
     /// `torch.export` produces a single graph. It traces without values and cannot select a branch, so it

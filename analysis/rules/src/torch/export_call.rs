@@ -18,7 +18,7 @@ declare_rule! {
     /// - `dynamic_shapes` that do not match the inputs; two different `Dim` objects of the same name;
     /// - a size that is declared dynamic but that `forward` compares with a constant;
     /// - a call of the exported program itself; `eval()` and `train()` of its module, and calls of the module with
-    ///   other arguments than those of the export.
+    ///   other arguments than those of the export, or with Tensors of sizes that the program does not accept.
     ///
     /// ## Why is this bad?
     /// The calls raise.

@@ -18,6 +18,7 @@ declare_rule! {
     /// that are not in a tuple, branches that are not functions, and functions that
     ///
     /// - return different structures, or something other than Tensors and integers;
+    /// - return Tensors of other sizes or dtypes than `while_loop` passes to its body;
     /// - return an operand itself, or change one in place;
     /// - change a list, an attribute or a variable outside the function.
     ///

@@ -17,7 +17,8 @@ declare_rule! {
     /// ## What it does
     /// Reports attributes of a class that a function compiled by `torch.compile` reads from the class itself, while
     /// other code changes them again and again: `Schedule.epoch`, `cls.epoch` or `type(self).epoch`, with
-    /// `Schedule.epoch += 1` elsewhere.
+    /// `Schedule.epoch += 1` elsewhere. Also reports attributes of a module that change after `torch.jit`, `torch.fx` or
+    /// `torch.export` has made a program of it, which reads the old value.
     ///
     /// ## Why is this bad?
     /// The compiler has no guards on the attributes of classes. The first value becomes a constant of the compiled

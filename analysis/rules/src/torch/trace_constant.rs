@@ -24,7 +24,8 @@ declare_rule! {
     /// ## What it does
     /// Reports Python decisions on Tensors and their sizes, loops over Tensors, and conversions of Tensors to Python
     /// numbers, lists and arrays, in a function that `torch.jit.trace` records. Also reports loops over sizes of
-    /// Tensors, and random numbers of Python and NumPy.
+    /// Tensors, random numbers of Python and NumPy, and reads of `self.training` if code calls `eval()` or `train()` of the
+    /// recorded module, also of one that `torch.fx` has recorded.
     ///
     /// ## Why is this bad?
     /// The function runs once, with the example inputs, and its operations are recorded. The branch that was taken, the
