@@ -29,6 +29,10 @@ impl<'a> Evaluation<'_, 'a> {
         if self.framework == Framework::Arrays {
             return self.array_library(name, arguments, range);
         }
+        // `consume_prefix_in_state_dict_if_present(state, "_orig_mod.")` renames the keys.
+        if name != "torch.save" {
+            arguments.values().filter(|value| matches!(value, Value::State(_))).for_each(Value::forget);
+        }
         if let Some(value) = self.library_of_symbol(name, &arguments) {
             return Ok(value);
         }
