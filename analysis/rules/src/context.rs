@@ -368,6 +368,14 @@ impl<'a> FunctionContext<'a> {
         expressions::at(self.def(), range)
     }
 
+    /// Returns the expressions of faults at which nothing has been reported yet.
+    pub(crate) fn unreported(&self, faults: &[(TextRange, Reach)]) -> Vec<&'a Expr> {
+        let diagnostics = self.diagnostics.borrow();
+        let is_known = |range: TextRange| diagnostics.iter().any(|it| it.span.range == range);
+        let ranges = faults.iter().map(|(range, _)| *range).filter(|range| !is_known(*range));
+        ranges.filter_map(|range| self.expression_at(range)).collect()
+    }
+
     /// Returns all decisions with their syntax nodes.
     pub fn decisions(&self) -> impl Iterator<Item = (&'a Construct, ConstructNode<'a>)> + '_ {
         self.constructs.iter().zip(self.nodes.iter().copied())

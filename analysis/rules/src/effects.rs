@@ -6,6 +6,7 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
 use ag_syntax::blocks;
+use ag_syntax::expressions::root;
 use ag_syntax::qname::QName;
 
 /// The mutating methods of lists, dicts, sets and deques.
@@ -131,18 +132,6 @@ pub(super) fn outer_side_effect(def: &ast::StmtFunctionDef) -> Option<TextRange>
         (is_certain && is_outward(mutation.object)).then_some(mutation.range)
     });
     assigned.chain(mutated).min_by_key(|range| range.start())
-}
-
-/// Returns the name at the start of an expression: `a` for `a.b[0]`.
-fn root(mut expression: &Expr) -> Option<&str> {
-    loop {
-        expression = match expression {
-            Expr::Name(name) => return Some(name.id.as_str()),
-            Expr::Attribute(attribute) => &attribute.value,
-            Expr::Subscript(subscript) => &subscript.value,
-            _ => return None,
-        };
-    }
 }
 
 /// The plain names that a function binds.

@@ -51,6 +51,8 @@ pub(super) struct Store {
     pub object: Name,
     /// Whether the object is this name, and not an attribute of it.
     pub is_direct: bool,
+    /// The last attribute on the way to the object: `model` for `self.model.rate = 0.1`.
+    pub through: Option<Name>,
     pub attribute: Name,
     /// Whether the value is a constant: `True`, `"train"`, `0.5`.
     pub is_constant: bool,
@@ -269,6 +271,7 @@ impl CodeVisitor<'_, '_> {
         self.code.stores.push(Store {
             object: object.clone(),
             is_direct: attribute.value.is_name_expr(),
+            through: attribute.value.as_attribute_expr().map(|object| object.attr.id.clone()),
             attribute: attribute.attr.id.clone(),
             is_constant,
             is_update,

@@ -67,6 +67,18 @@ pub fn is_scalar_literal(expression: &Expr) -> bool {
     }
 }
 
+/// Returns the name at the start of an expression: `a` for `a.b[0]`.
+pub fn root(mut expression: &Expr) -> Option<&str> {
+    loop {
+        expression = match expression {
+            Expr::Name(name) => return Some(name.id.as_str()),
+            Expr::Attribute(attribute) => &attribute.value,
+            Expr::Subscript(subscript) => &subscript.value,
+            _ => return None,
+        };
+    }
+}
+
 /// Returns the values that a call passes for an option. For a list, tuple or set these are its elements, for `None`
 /// there are none, and otherwise it is the expression itself.
 pub fn elements(value: &Expr) -> &[Expr] {

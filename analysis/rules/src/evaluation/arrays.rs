@@ -204,7 +204,9 @@ impl<'a> Evaluation<'_, 'a> {
             ("tensorflow.custom_gradient", Some(function @ (Value::Function(_) | Value::Lambda(_)))) => {
                 return Ok(transformed(function, Transformation::CustomGradient));
             }
-            ("itertools.count" | "itertools.cycle" | "itertools.repeat", _) => return Ok(self.new_iterator()),
+            ("itertools.count" | "itertools.cycle" | "itertools.repeat", _) => {
+                return Ok(self.iterator(Value::Unknown));
+            }
             ("contextlib.contextmanager", Some(function @ Value::Function(_))) => {
                 return Ok(transformed(function, Transformation::Manager));
             }

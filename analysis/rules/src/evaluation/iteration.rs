@@ -7,7 +7,7 @@ use ruff_text_size::Ranged;
 use super::calls::Arguments;
 use super::sizes::first_dimension;
 use super::values::{Flow, Layer, Value, Variables};
-use super::{Evaluated, Evaluation, Frame, MOST_ITERATIONS};
+use super::{Evaluated, Evaluation, Frame, Framework, MOST_ITERATIONS};
 
 impl<'a> Evaluation<'_, 'a> {
     /// Returns the values over which a loop iterates.
@@ -79,13 +79,14 @@ impl<'a> Evaluation<'_, 'a> {
         };
         self.depth -= 1;
         let yielded = self.yielded.pop().unwrap_or_default();
-        Ok(match flow? {
+        let values = match flow? {
             Flow::Next | Flow::Return(_) if yielded.len() <= MOST_ITERATIONS => Value::list(yielded),
             _ => {
                 self.skip(&def.body, frame);
-                if self.explores() { self.new_iterator() } else { Value::Unknown }
+                Value::Unknown
             }
-        })
+        };
+        Ok(if self.framework == Framework::Arrays { self.iterator(values) } else { values })
     }
 
     pub(super) fn comprehension(

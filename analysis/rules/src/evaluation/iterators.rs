@@ -9,23 +9,25 @@
 //!     return loss(next(self.batches))
 //! ```
 
+use std::rc::Rc;
+
 use ruff_text_size::TextRange;
 
 use super::Evaluation;
 use super::classes::method;
 use super::traced::Mode;
-use super::values::Value;
+use super::values::{PythonIterator, Value};
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Returns a new iterator.
-    pub(super) fn new_iterator(&self) -> Value<'a> {
-        Value::Iterator(self.traced.len())
+    /// Returns a new iterator over these values.
+    pub(super) fn iterator(&self, values: Value<'a>) -> Value<'a> {
+        Value::Iterator(Rc::new(PythonIterator { values, depth: self.traced.len() }))
     }
 
     /// Records that traced code advances an iterator which was created before the trace.
     pub(super) fn advanced(&mut self, iterator: &Value<'a>, range: TextRange) {
         let is_outer = match iterator {
-            Value::Iterator(depth) => *depth == 0,
+            Value::Iterator(iterator) => iterator.depth == 0,
             Value::Object(object) => {
                 let hierarchy = self.hierarchy(object.class);
                 let mut classes = hierarchy.iter().flat_map(|it| &it.classes);

@@ -171,14 +171,15 @@ impl<'a> Evaluation<'_, 'a> {
                 common.filter(|common| matches!(common, Value::Tensor(..)))
             }
             ("iter", [iterator @ (Value::Iterator(_) | Value::Object(_))]) => Some(iterator.clone()),
-            ("iter", [Value::List(_) | Value::Tuple(_) | Value::Dict(_)]) if self.traced.is_empty() => {
-                Some(self.new_iterator())
-            }
+            ("iter", [values @ (Value::List(_) | Value::Tuple(_))]) => Some(self.iterator(values.clone())),
             ("list" | "tuple" | "reversed" | "sorted" | "iter", [values]) => {
                 values.element().filter(|_| !matches!(values, Value::Tree)).map(Value::many)
             }
             ("next", [values, ..]) => match values {
-                Value::List(elements) => elements.borrow().as_ref().and_then(|it| it.first().cloned()),
+                Value::List(_) | Value::Iterator(_) => {
+                    let first = values.elements().and_then(|elements| elements.into_iter().next());
+                    first.or_else(|| values.element())
+                }
                 values => values.element(),
             },
             ("dict", [Value::Dict(items)]) => {

@@ -354,6 +354,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Tensor(..) | Self::Tree | Self::Array => Some(self.clone()),
             Self::Many(element) => element.borrow().clone(),
+            Self::Iterator(iterator) => iterator.values.element(),
             _ => None,
         }
     }
@@ -386,7 +387,7 @@ impl<'a> Value<'a> {
             | (Self::Variable, Self::Variable)
             | (Self::Weights(_), Self::Weights(_))
             | (Self::Leaked(_), Self::Leaked(_)) => true,
-            (Self::Iterator(own), Self::Iterator(other)) => own == other,
+            (Self::Iterator(own), Self::Iterator(other)) => Rc::ptr_eq(own, other),
             (Self::Bool(own), Self::Bool(other)) => own == other,
             (Self::Int(own), Self::Int(other)) => own == other,
             (Self::Text(own), Self::Text(other)) => own == other,

@@ -95,8 +95,8 @@ pub(super) enum Value<'a> {
     Array,
     /// An array of a trace that has ended, by its position in the list of leaks.
     Leaked(usize),
-    /// A Python iterator, and the number of traces in which it was created: `itertools.count()`, a generator.
-    Iterator(usize),
+    /// A Python iterator: `itertools.count()`, `iter(values)`, a generator.
+    Iterator(Rc<PythonIterator<'a>>),
     /// `x.at` and `x.at[i]`, where `x` is an array.
     At,
     /// An argument whose structure is not known: an array, or a tree of arrays. JAX traces all of them.
@@ -190,6 +190,13 @@ impl<'a> Attributes<'a> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.order.iter().filter_map(|name| Some((name.as_str(), self.values.get(name)?)))
     }
+}
+
+pub(super) struct PythonIterator<'a> {
+    /// What it iterates over, as far as it is known.
+    pub values: Value<'a>,
+    /// The number of traces in which it was created.
+    pub depth: usize,
 }
 
 pub(super) struct Function<'a> {
@@ -452,6 +459,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Tuple(elements) => Some(elements.to_vec()),
             Self::List(elements) => elements.borrow().clone(),
+            Self::Iterator(iterator) => iterator.values.elements(),
             _ => None,
         }
     }

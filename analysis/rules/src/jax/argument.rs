@@ -67,6 +67,13 @@ fn check(ctx: &FileContext) {
             continue;
         }
         let kind = &argument.kind.noun;
+        let help = match argument.kind.hashable {
+            true => format!("add `static_argnames=\"{}\"` to `jax.jit`", argument.parameter),
+            false if ctx.imports.uses("equinox") => {
+                "use `equinox.filter_jit`, which traces only the arrays in an argument".to_owned()
+            }
+            false => "pass only the arrays in it: a static argument must be hashable".to_owned(),
+        };
         ctx.report(
             &JAX_ARGUMENT,
             argument.call,
@@ -76,7 +83,7 @@ fn check(ctx: &FileContext) {
             ),
         )
         .label(ctx.span(argument.value.range()), kind.clone())
-        .help(format!("add `static_argnames=\"{}\"` to `jax.jit`", argument.parameter))
+        .help(help)
         .emit();
     }
     methods(ctx);

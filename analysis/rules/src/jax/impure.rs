@@ -119,14 +119,10 @@ fn check(ctx: &FunctionContext) {
     if at_each_call {
         return;
     }
-    for (range, _) in &ctx.faults().iterators {
-        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
-        if let Some(Expr::Call(call)) = ctx.expression_at(*range).filter(|_| !is_known)
-            && let Some(iterator) = call.arguments.args.first()
-        {
-            let (message, help) = consumed(&snippet(ctx, iterator));
-            ctx.report(&JAX_IMPURE, call, message).help(help).emit();
-        }
+    for call in ctx.unreported(&ctx.faults().iterators).into_iter().filter_map(Expr::as_call_expr) {
+        let Some(iterator) = call.arguments.args.first() else { continue };
+        let (message, help) = consumed(&snippet(ctx, iterator));
+        ctx.report(&JAX_IMPURE, call, message).help(help).emit();
     }
     for statement in ctx.statements() {
         if let Some(call) = unused_callback(ctx, statement) {

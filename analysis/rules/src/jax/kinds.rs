@@ -266,8 +266,14 @@ fn of_call<'a>(
         if matches!(name.as_str(), "jax.devices" | "jax.local_devices") {
             return Some(Kind { noun: "a list with a device".to_owned(), traceable: false, hashable: false });
         }
-        if let Some(field) = equinox_function(&name) {
-            return Kind::untraceable(&format!("an `{}` with a function in `{field}`", last(&name)));
+        match name.as_str() {
+            // It also holds arrays, which have no hash.
+            "equinox.nn.MLP" => {
+                let noun = "an `MLP` with a function in `activation`".to_owned();
+                return Some(Kind { noun, traceable: false, hashable: false });
+            }
+            "equinox.nn.Lambda" => return Kind::untraceable("a `Lambda` with a function in `fn`"),
+            _ => {}
         }
         return makes_array(&name).then(|| Kind::container("an array")).flatten();
     }
@@ -301,19 +307,6 @@ fn of_call<'a>(
             _ => None,
         },
     }
-}
-
-/// Returns the field of a module of equinox that holds a function. `equinox.filter_jit` traces only the arrays.
-fn equinox_function(name: &str) -> Option<&'static str> {
-    match name {
-        "equinox.nn.MLP" => Some("activation"),
-        "equinox.nn.Lambda" => Some("fn"),
-        _ => None,
-    }
-}
-
-fn last(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// Returns the kind of the only result of a function. The result may be a list to which the function appends values that

@@ -27,7 +27,7 @@ pub(super) fn reads<'a>(ctx: &FunctionContext<'a>) -> Vec<(&'a Expr, &'a Store)>
     });
     let mut stores: Vec<&Store> = callbacks
         .flat_map(|(_, code)| &code.stores)
-        .filter(|store| store.object == "self" && !store.is_direct)
+        .filter(|store| store.object == "self" && store.through.as_deref() == Some("model"))
         .collect();
     stores.sort_by(|one, other| one.attribute.cmp(&other.attribute));
     let receiver = ctx.stage.parameters.first().filter(|first| first.source == Source::Receiver);

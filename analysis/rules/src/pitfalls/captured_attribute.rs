@@ -109,16 +109,12 @@ fn check(ctx: &FunctionContext) {
         return;
     }
     check_loops(ctx);
-    let faults = ctx.faults();
-    for (range, _) in &faults.captures {
-        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
-        if let Some(read) = ctx.expression_at(*range).filter(|_| !is_known) {
-            let message = format!(
-                "`{}` is a constant of the compiled function: later assignments do not change it",
-                ctx.text(read)
-            );
-            ctx.report(&CAPTURED_ATTRIBUTE, *range, message).help(help(ctx.dialect())).emit();
-        }
+    for read in ctx.unreported(&ctx.faults().captures) {
+        let message = format!(
+            "`{}` is a constant of the compiled function: later assignments do not change it",
+            ctx.text(read)
+        );
+        ctx.report(&CAPTURED_ATTRIBUTE, read, message).help(help(ctx.dialect())).emit();
     }
 }
 

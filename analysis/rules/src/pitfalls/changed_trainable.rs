@@ -8,6 +8,7 @@ use crate::FileContext;
 use crate::declare::declare_rule;
 use crate::guards;
 use crate::names::Names;
+use ag_syntax::expressions::root;
 
 declare_rule! {
     /// ## What it does
@@ -195,14 +196,4 @@ fn changes_each(node: &ast::StmtFor) -> Option<TextRange> {
         }
     }
     change
-}
-
-/// Returns `base` for `base.layers[-1]`.
-fn root(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Name(name) => Some(name.id.as_str()),
-        Expr::Attribute(attribute) => root(&attribute.value),
-        Expr::Subscript(item) => root(&item.value),
-        _ => None,
-    }
 }

@@ -64,12 +64,8 @@ fn check(ctx: &FunctionContext) {
             report(ctx, call);
         }
     }
-    for (range, _) in &ctx.faults().iterators {
-        let is_known = ctx.diagnostics.borrow().iter().any(|it| it.span.range == *range);
-        if let Some(Expr::Call(call)) = ctx.expression_at(*range).filter(|_| !is_known) {
-            report(ctx, call);
-        }
-    }
+    let advanced = ctx.unreported(&ctx.faults().iterators);
+    advanced.into_iter().filter_map(Expr::as_call_expr).for_each(|call| report(ctx, call));
 }
 
 fn report(ctx: &FunctionContext, call: &ast::ExprCall) {
