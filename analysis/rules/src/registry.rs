@@ -129,6 +129,8 @@ pub static RULES: &[&Rule] = &[
     &jax::tree::JAX_TREE,
     &jax::frozen_attribute::JAX_FROZEN_ATTRIBUTE,
     &jax::donated_argument::JAX_DONATED_ARGUMENT,
+    &jax::flax_outer_state::FLAX_OUTER_STATE,
+    &jax::flax_copied_state::FLAX_COPIED_STATE,
     &torch::trace_constant::TRACE_CONSTANT,
     &torch::vmap::TORCH_VMAP,
     &torch::func_gradient::TORCH_GRADIENT,

@@ -9,8 +9,9 @@ use ruff_text_size::{Ranged, TextRange};
 use super::calls::Arguments;
 use super::packages::PACKAGES;
 use super::traced::{Compiled, Mode};
+use super::transformations::{Passing, Transformation, passing};
 use super::trees::Constants;
-use super::values::{Partial, Transformation, Transformed, Value};
+use super::values::{Partial, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
 use crate::variables::{creates_variables, has_weights};
 
@@ -195,20 +196,20 @@ impl<'a> Evaluation<'_, 'a> {
         let first = arguments.positional.first().cloned();
         match (name, &first) {
             ("functools.cache" | "functools.lru_cache", Some(function @ Value::Function(_))) => {
-                return Ok(transformed(function, Transformation::Cached));
+                return Ok(transformed(function, Transformation::Cached, Passing::Unknown));
             }
             // `@lru_cache(maxsize=None)`
             ("functools.lru_cache", None | Some(Value::Int(_) | Value::None)) => {
                 return Ok(Value::Library("functools.cache".into()));
             }
             ("tensorflow.custom_gradient", Some(function @ (Value::Function(_) | Value::Lambda(_)))) => {
-                return Ok(transformed(function, Transformation::CustomGradient));
+                return Ok(transformed(function, Transformation::CustomGradient, Passing::Unknown));
             }
             ("itertools.count" | "itertools.cycle" | "itertools.repeat", _) => {
                 return Ok(self.iterator(Value::Unknown));
             }
             ("contextlib.contextmanager", Some(function @ Value::Function(_))) => {
-                return Ok(transformed(function, Transformation::Manager));
+                return Ok(transformed(function, Transformation::Manager, Passing::Unknown));
             }
             _ => {}
         }
@@ -232,12 +233,18 @@ impl<'a> Evaluation<'_, 'a> {
         let positional = arguments.positional.as_slice();
         Ok(match (name, positional) {
             (
-                "jax.grad" | "jax.jacfwd" | "jax.jacrev" | "jax.hessian" | "equinox.filter_grad",
+                "jax.grad"
+                | "jax.jacfwd"
+                | "jax.jacrev"
+                | "jax.hessian"
+                | "equinox.filter_grad"
+                | "flax.nnx.grad",
                 [function, ..],
-            ) => transformed(function, Transformation::Gradient),
-            ("jax.value_and_grad" | "equinox.filter_value_and_grad", [function, ..]) => {
-                transformed(function, Transformation::ValueAndGradient)
-            }
+            ) => transformed(function, Transformation::Gradient, gradient_passing(name, &arguments)),
+            (
+                "jax.value_and_grad" | "equinox.filter_value_and_grad" | "flax.nnx.value_and_grad",
+                [function, ..],
+            ) => transformed(function, Transformation::ValueAndGradient, gradient_passing(name, &arguments)),
             ("jax.lax.scan", _) => self.scan(&arguments, range)?,
             ("jax.lax.fori_loop", [_, _, body, init]) => {
                 let carried = self.traced_value(init, Mode::Jit);
@@ -371,6 +378,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let layer = layers.into_iter().find(|layer| matches!(layer, Value::Weights(_)));
                 layer.unwrap_or(Value::Unknown)
             }
+            _ if name.starts_with("flax.nnx.") => self.nnx_library(name, &arguments, range),
             _ if has_weights(name) => Value::Weights(Rc::default()),
             _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
             _ if returns_array(name) && arguments.values().any(|it| matches!(it, Value::Variable)) => {
@@ -395,7 +403,7 @@ impl<'a> Evaluation<'_, 'a> {
             Mode::Map => Constants::of_map(&arguments),
             _ => Constants::of_jit(name, &arguments),
         };
-        Value::Compiled(Rc::new(Compiled { function, mode, constants, made: None }))
+        Value::Compiled(Rc::new(Compiled { function, mode, constants, made: None, passing: passing(name) }))
     }
 
     /// Evaluates a call of `jax.grad(f)` or `jax.value_and_grad(f)`.
@@ -411,7 +419,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let Arguments { positional, keywords, .. } = arguments;
                 let call = Partial { function: transformed.function.clone(), positional, keywords };
                 let call = Value::Partial(Rc::new(call));
-                return Ok(self::transformed(&call, Transformation::Entered));
+                return Ok(self::transformed(&call, Transformation::Entered, Passing::Unknown));
             }
             Transformation::CustomGradient => {
                 let result = self.call(&transformed.function, arguments, range)?;
@@ -430,7 +438,12 @@ impl<'a> Evaluation<'_, 'a> {
             Some(value) if !self.traced.is_empty() => self.traced_value(value, Mode::Jit),
             _ => Value::Unknown,
         };
-        let value = self.call(&transformed.function, arguments, range)?;
+        // `jax.grad` passes only those arguments as copies of which it computes the gradient.
+        let copied = if transformed.passing == Passing::Kept { usize::MAX } else { 1 };
+        let received: Vec<Value> = arguments.values().take(copied).cloned().collect();
+        let value = self.at_level(transformed.passing, &received, |it| {
+            it.call(&transformed.function, arguments, range)
+        })?;
         Ok(match transformed.transformation {
             Transformation::Gradient => gradient,
             Transformation::ValueAndGradient => Value::tuple(vec![value, gradient]),
@@ -520,6 +533,11 @@ fn returns_array(name: &str) -> bool {
     is_module && own.starts_with(char::is_lowercase) && is_one
 }
 
-fn transformed<'a>(function: &Value<'a>, transformation: Transformation) -> Value<'a> {
-    Value::Transformed(Rc::new(Transformed { function: function.clone(), transformation }))
+fn transformed<'a>(function: &Value<'a>, transformation: Transformation, passing: Passing) -> Value<'a> {
+    Value::Transformed(Rc::new(Transformed { function: function.clone(), transformation, passing }))
+}
+
+fn gradient_passing(name: &str, arguments: &Arguments) -> Passing {
+    let is_first = !arguments.keywords.iter().any(|(name, _)| *name == "argnums");
+    if is_first { passing(name) } else { Passing::Unknown }
 }

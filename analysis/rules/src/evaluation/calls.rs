@@ -182,6 +182,7 @@ impl<'a> Evaluation<'_, 'a> {
                 }
                 Ok(self.computed_array())
             }
+            Value::Stateful(state, parts) => self.stateful_call(state, parts, &arguments, range),
             Value::Class(class) => self.create(class, arguments),
             Value::Library(name) => self.library(name, arguments, range),
             Value::Layer(_) if self.hooks.is_empty() => self.call_module(callee, arguments, range),
@@ -395,6 +396,9 @@ impl<'a> Evaluation<'_, 'a> {
     ) -> Evaluated<Value<'a>> {
         if name.starts_with("register_") && name.contains("hook") {
             return self.register_hook(object, name, &arguments);
+        }
+        if self.stateful_method(object, name, &arguments, range) {
+            return Ok(Value::Unknown);
         }
         if let Value::Program(program) = object {
             return Ok(self.program_method(program, name, &arguments));

@@ -29,6 +29,8 @@ pub(super) struct Hierarchy<'a> {
     pub base: Option<String>,
     /// Whether a base is a class of a library, which may have other attributes.
     pub is_open: bool,
+    /// The class of a library that is a base.
+    pub library: Option<String>,
 }
 
 impl<'a> Evaluation<'_, 'a> {
@@ -42,9 +44,12 @@ impl<'a> Evaluation<'_, 'a> {
             arguments.forget();
             return Ok(Value::Unknown);
         };
+        if let Some(variable) = hierarchy.library.as_deref().and_then(|base| self.stateful_class(base)) {
+            return Ok(variable);
+        }
         let object = Rc::new(Object {
             class,
-            depth: self.traced.len(),
+            depth: self.levels.len(),
             attributes: RefCell::new(Some(Attributes::default())),
         });
         let value = Value::Object(object.clone());
@@ -156,6 +161,7 @@ impl<'a> Evaluation<'_, 'a> {
             is_differentiable: false,
             base: None,
             is_open: false,
+            library: None,
         };
         let mut next = 0;
         while let Some(class) = found.classes.get(next).copied() {
@@ -216,6 +222,7 @@ impl<'a> Evaluation<'_, 'a> {
                             && super::packages::PACKAGES.iter().any(|it| name.starts_with(it)) =>
                     {
                         found.is_open = true;
+                        found.library = Some(name.to_owned());
                     }
                     (None, Expr::Name(name)) if name.id == "object" => {}
                     // `from typing import *`
@@ -242,8 +249,11 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Object(_) if name == "__dict__" && self.explores() => Ok(self.as_dictionary(value)),
             Value::Object(object) => {
                 let known = match &*object.attributes.borrow() {
-                    Some(attributes) if !self.forgotten.contains(name) => attributes.get(name).cloned(),
-                    _ => return Ok(Value::Unknown),
+                    _ if self.forgotten.contains(name) => return Ok(Value::Unknown),
+                    Some(attributes) => attributes.get(name).cloned(),
+                    // Code that is not evaluated may change the fields of an object. Its methods are those of the class.
+                    None if self.framework == Framework::Arrays && self.defines(object, name) => None,
+                    None => return Ok(Value::Unknown),
                 };
                 match known {
                     Some(value) => {

@@ -297,6 +297,13 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     fn called(&mut self, call: &'a ast::ExprCall, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
+        self.callers.push((self.ctx.document, call.range()));
+        let value = self.called_here(call, frame);
+        self.callers.pop();
+        value
+    }
+
+    fn called_here(&mut self, call: &'a ast::ExprCall, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
         let root = root(&call.func);
         let is_shadowed = root.is_some_and(|name| frame.scope.knows(name));
         let name = self.ctx.resolve(&call.func).filter(|_| !is_shadowed);

@@ -32,6 +32,17 @@ pub(crate) struct Faults {
     pub formats: Vec<(TextRange, Reach)>,
     /// The calls of `next` that advance a Python iterator from outside of the trace.
     pub iterators: Vec<(TextRange, Reach)>,
+    /// The calls and assignments that change objects of `flax.nnx`.
+    pub states: Vec<(TextRange, Reach, StateFault)>,
+}
+
+/// Why a traced function cannot change an object of `flax.nnx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateFault {
+    /// The function does not receive the object.
+    Outer,
+    /// The function receives a copy from this transformation.
+    Copied(&'static str),
 }
 
 impl Faults {

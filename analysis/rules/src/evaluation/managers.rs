@@ -15,7 +15,8 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
-use super::values::{Flow, Transformation, Transformed, Value};
+use super::transformations::Transformation;
+use super::values::{Flow, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
 
 /// A context manager that has been entered.

@@ -43,6 +43,7 @@ mod loaders;
 mod managers;
 mod modules;
 mod names;
+mod nnx;
 mod observed;
 mod operator_loops;
 mod operators;
@@ -57,6 +58,7 @@ mod symbolic;
 mod tensor_methods;
 mod traced;
 mod tracers;
+mod transformations;
 mod trees;
 mod values;
 
@@ -75,7 +77,7 @@ use ag_staging::queries;
 use captures::{Capture, FunctionKey};
 use effects::Functions;
 use exports::Declared;
-pub(crate) use faults::{Changing, Faults, Reach, Traced};
+pub(crate) use faults::{Changing, Faults, Reach, StateFault, Traced};
 use hooks::Hook;
 pub(crate) use leaks::STORING;
 use leaks::{CacheKey, Leak, Store};
@@ -86,6 +88,7 @@ pub(crate) use observed::{changing_arguments, faults_in, traced_in};
 pub(crate) use kinds::{Found, Kind, Mode};
 use recorded::Change;
 use traced::{Calls, Reads};
+use transformations::Level;
 use values::{Function, Object, Recorded, Scope, Value, Variables};
 
 /// The maximum number of expressions that are evaluated for a file.
@@ -180,6 +183,12 @@ pub(super) struct Evaluation<'c, 'a> {
     leaks: Vec<Leak>,
     /// The results of functions with `@functools.cache`.
     cached: FxHashMap<CacheKey, Value<'a>>,
+    /// The transformed functions of JAX that are being evaluated.
+    levels: Vec<Level>,
+    /// The calls that are being evaluated.
+    callers: Vec<(Document, TextRange)>,
+    /// The calls and assignments that change objects of `flax.nnx` which the trace has not received, or only as copies.
+    states: FxHashMap<(Document, TextRange), (Reach, StateFault)>,
     /// What a module reads that torch is recording.
     recorded: Option<Recorded<'a>>,
     /// The number of the scripted program that is being evaluated.
@@ -275,6 +284,9 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             stores: Vec::new(),
             leaks: Vec::new(),
             cached: FxHashMap::default(),
+            levels: Vec::new(),
+            callers: Vec::new(),
+            states: FxHashMap::default(),
             recorded: None,
             running: None,
             programs: 0,

@@ -83,6 +83,13 @@ pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faul
                 }
             }
         }
+        for (range, reach, fault) in &faults.states {
+            if let Some(range) = relative(*range)
+                && !found.states.iter().any(|(known, ..)| *known == range)
+            {
+                found.states.push((range, *reach, *fault));
+            }
+        }
     }
     found
 }
@@ -178,7 +185,11 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         for ((document, range), reach) in self.iterators {
             faults.entry(document).or_default().iterators.push((range, reach));
         }
+        for ((document, range), (reach, fault)) in self.states {
+            faults.entry(document).or_default().states.push((range, reach, fault));
+        }
         for faults in faults.values_mut() {
+            faults.states.sort_by_key(|(range, ..)| (range.start(), range.end()));
             faults
                 .leaks
                 .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));
@@ -245,6 +256,8 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             self.yielded.clear();
             self.returns.clear();
             self.defined.clear();
+            self.levels.clear();
+            self.callers.clear();
             let stage = self.stage_of(function.def);
             self.is_reached = stage.is_none_or(|stage| stage.root.is_some() && !stage.uncertain);
             let compiled = if stage.is_none() { self.compiled_as(&function) } else { None };
@@ -265,14 +278,21 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             let keywords: Vec<_> = keywords.collect();
             let keywords = keywords.into_iter().map(|(name, annotation, value)| {
                 let value = match (value, annotation) {
-                    (Value::Unknown | Value::Tree, Some(annotation)) => self.declared_value(annotation),
+                    (Value::Unknown | Value::Tree, Some(annotation)) => {
+                        self.declared_state(annotation).unwrap_or_else(|| self.declared_value(annotation))
+                    }
                     (value, _) => value,
                 };
                 (name, value)
             });
-            let keywords = keywords.collect();
+            let keywords: Vec<_> = keywords.collect();
             self.traced.extend(stage.and_then(mode_of).or(compiled));
-            let _: Evaluated<Value> = self.run(&function, Vec::new(), keywords);
+            let receiver = function.receiver.iter().map(|(object, _)| Value::Object(object.clone()));
+            let received: Vec<Value> =
+                receiver.chain(keywords.iter().map(|(_, value)| value.clone())).collect();
+            let passing = self.passing_of(function.def);
+            let _: Evaluated<Value> =
+                self.at_level(passing, &received, |it| it.run(&function, Vec::new(), keywords));
             self.traced.clear();
             // Keras traces its methods, and control flow its bodies, as parts of another graph.
             match stage.and_then(|stage| stage.root) {

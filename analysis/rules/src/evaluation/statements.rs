@@ -398,6 +398,7 @@ impl<'a> Evaluation<'_, 'a> {
                     self.assigned(None, &name, target.range());
                 }
                 self.stored(Place::Container(container.clone()), &value, target.range());
+                self.changes_state(&container, target.range());
                 if let Value::Proxy = container {
                     return Err(self.needs_symbol("an assignment changes an element of", target.range()));
                 }
@@ -441,6 +442,7 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) {
         let own = self.text_of(name);
+        self.changes_state(object, range);
         if matches!(object, Value::Namespace(_)) {
             self.stored(Place::Container(object.clone()), &value, range);
         }

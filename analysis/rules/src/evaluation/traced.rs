@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{Arguments, shown};
 pub(super) use super::kinds::Mode;
 use super::kinds::{Found, Kind};
+use super::transformations::Passing;
 use super::trees::Constants;
 use super::values::{Object, Size, Value};
 use super::{Evaluated, Evaluation, Frame, Framework, Stop};
@@ -31,11 +32,12 @@ pub(super) struct Compiled<'a> {
     pub constants: Constants,
     /// The number of the program, if it is scripted: see `recorded.rs`.
     pub made: Option<usize>,
+    pub passing: Passing,
 }
 
 impl<'a> Compiled<'a> {
     pub(super) fn new(function: Value<'a>, mode: Mode) -> Self {
-        Self { function, mode, constants: Constants::default(), made: None }
+        Self { function, mode, constants: Constants::default(), made: None, passing: Passing::Unknown }
     }
 }
 

@@ -9,6 +9,7 @@ use ruff_text_size::TextRange;
 use super::calls::Arguments;
 use super::faults::Changing;
 use super::traced::{Compiled, Mode};
+use super::transformations::Passing;
 use super::values::{Object, Value};
 use super::{Evaluated, Evaluation};
 
@@ -98,18 +99,28 @@ impl<'a> Evaluation<'_, 'a> {
         let constants = &compiled.constants;
         let mode = if constants.numbers { Mode::Graph } else { compiled.mode };
         for (position, value) in arguments.positional.iter_mut().enumerate() {
-            if !constants.contain(Some(position), parameters.get(position).copied()) {
+            let is_constant = constants.contain(Some(position), parameters.get(position).copied());
+            if !is_constant && !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
         }
         for (name, value) in &mut arguments.keywords {
             let position = parameters.iter().position(|parameter| parameter == name);
-            if !constants.contain(position, Some(name)) {
+            if !constants.contain(position, Some(name)) && !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
         }
         let again = arguments.clone();
-        let value = self.in_mode(compiled.mode, |it| it.call(&compiled.function, arguments, range))?;
+        let mut received: Vec<Value> = arguments.values().cloned().collect();
+        if let Value::Function(function) = &compiled.function
+            && let Some((object, _)) = &function.receiver
+            && self.passing_of(function.def) != Passing::Unknown
+        {
+            received.push(Value::Object(object.clone()));
+        }
+        let value = self.at_level(compiled.passing, &received, |it| {
+            it.trace(compiled.mode, |it| it.call(&compiled.function, arguments, range))
+        })?;
         if is_function && !self.created.is_empty() {
             self.check_created(compiled, again, range)?;
         }
@@ -147,8 +158,17 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
+    /// Evaluates a function that the graph runs: the body of a loop, a branch.
+    pub(super) fn in_mode(
+        &mut self,
+        mode: Mode,
+        run: impl FnOnce(&mut Self) -> Evaluated<Value<'a>>,
+    ) -> Evaluated<Value<'a>> {
+        self.at_level(Passing::Kept, &[], |it| it.trace(mode, run))
+    }
+
     /// Evaluates code that is traced.
-    pub(super) fn in_mode<T>(&mut self, mode: Mode, run: impl FnOnce(&mut Self) -> T) -> T {
+    fn trace<T>(&mut self, mode: Mode, run: impl FnOnce(&mut Self) -> T) -> T {
         self.traced.push(mode);
         let result = run(self);
         self.traced.pop();
@@ -162,6 +182,7 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Array => Value::unshaped(),
             Value::Bool(_) | Value::Int(_) | Value::Float(_) if mode != Mode::Graph => Value::unshaped(),
             Value::Unknown if mode != Mode::Graph => Value::Tree,
+            value if self.is_stateful(value) => Value::Unknown,
             value => value.clone(),
         })
     }
@@ -198,7 +219,7 @@ impl<'a> Evaluation<'_, 'a> {
             Value::Table(element) => Value::Table(common(element)),
             Value::Object(object) => match self.fields(object) {
                 Some(fields) => self.with_fields(object, all(&fields)),
-                None => value.clone(),
+                None => leaf(value),
             },
             value => leaf(value),
         }
@@ -428,6 +449,7 @@ impl<'a> Value<'a> {
             (Self::Partial(own), Self::Partial(other)) => Rc::ptr_eq(own, other),
             (Self::Compiled(own), Self::Compiled(other)) => Rc::ptr_eq(own, other),
             (Self::Transformed(own), Self::Transformed(other)) => Rc::ptr_eq(own, other),
+            (Self::Stateful(own, _), Self::Stateful(other, _)) => Rc::ptr_eq(own, other),
             (Self::Class(own), Self::Class(other)) => std::ptr::eq(*own, *other),
             (Self::Library(own), Self::Library(other)) => own == other,
             _ => false,

@@ -12,6 +12,7 @@ use super::Frame;
 use super::dtypes::Dtype;
 use super::loaders::Loader;
 use super::traced::{Compiled, Mode};
+use super::transformations::{Passing, Stateful, Transformation};
 
 /// The size of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +108,8 @@ pub(super) enum Value<'a> {
     Table(Common<'a>),
     /// A function after `jax.grad`, `jax.vmap` or a similar transformation.
     Transformed(Rc<Transformed<'a>>),
+    /// An object of a class of `flax.nnx`, and the layers of an `nnx.Sequential`.
+    Stateful(Rc<Stateful>, Rc<[Value<'a>]>),
     /// `types.SimpleNamespace(rate=0.1)`
     Namespace(Shared<(Rc<str>, Value<'a>)>),
     /// `super()`, for an object and the class whose method calls it.
@@ -154,7 +157,7 @@ pub(super) enum Flow<'a> {
 
 pub(super) struct Object<'a> {
     pub class: &'a ast::StmtClassDef,
-    /// The number of traces in which the object was created.
+    /// The number of transformed functions in which the object was created.
     pub depth: usize,
     /// `None` if unknown code may have changed the object.
     pub attributes: RefCell<Option<Attributes<'a>>>,
@@ -190,6 +193,10 @@ impl<'a> Attributes<'a> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.order.iter().filter_map(|name| Some((name.as_str(), self.values.get(name)?)))
     }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value<'a>> {
+        self.values.values()
+    }
 }
 
 pub(super) struct PythonIterator<'a> {
@@ -223,22 +230,7 @@ pub(super) struct Partial<'a> {
 pub(super) struct Transformed<'a> {
     pub function: Value<'a>,
     pub transformation: Transformation,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transformation {
-    /// `jax.grad(f)`
-    Gradient,
-    /// `jax.value_and_grad(f)`
-    ValueAndGradient,
-    /// `functools.cache(f)`
-    Cached,
-    /// `tf.custom_gradient(f)`, where `f` returns its result and a function that computes the gradient.
-    CustomGradient,
-    /// `contextlib.contextmanager(f)`
-    Manager,
-    /// The result of calling such a function: the function with its arguments.
-    Entered,
+    pub passing: Passing,
 }
 
 /// The variables of a function or of the module, and the scope around it.
@@ -480,7 +472,8 @@ impl<'a> Value<'a> {
             | Self::Partial(_)
             | Self::Library(_)
             | Self::Compiled(_)
-            | Self::Transformed(_) => Some(true),
+            | Self::Transformed(_)
+            | Self::Stateful(..) => Some(true),
             _ => None,
         }
     }
@@ -512,6 +505,10 @@ impl<'a> Value<'a> {
             Self::Object(object) => *object.attributes.borrow_mut() = None,
             Self::Weights(exist) => exist.set(true),
             Self::State(state) => state.is_changed.set(true),
+            Self::Stateful(state, parts) => {
+                state.forget();
+                parts.iter().for_each(Self::forget);
+            }
             Self::Compiled(compiled) => compiled.function.forget(),
             Self::Transformed(transformed) => transformed.function.forget(),
             Self::Partial(partial) => partial.function.forget(),

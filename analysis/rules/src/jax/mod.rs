@@ -16,6 +16,8 @@ pub(super) mod custom_derivative;
 pub(super) mod donated_argument;
 pub(super) mod dynamic_shape;
 mod evaluate;
+pub(super) mod flax_copied_state;
+pub(super) mod flax_outer_state;
 mod frame;
 pub(super) mod frozen_attribute;
 mod function;
