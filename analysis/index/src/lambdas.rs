@@ -52,6 +52,8 @@ pub struct LambdaStage {
     pub dialect: Dialect,
     pub kind: RootKind,
     pub converts: bool,
+    /// `torch.vmap(lambda x: …, randomness="different")`: whether the functions that it calls may generate random numbers.
+    pub randomness: bool,
 }
 
 /// The caller of the lambdas among the arguments of a call.
@@ -83,12 +85,13 @@ impl<'a> Called<'a> {
                     caller.functions_of(call).into_iter().filter_map(Expr::as_lambda_expr).collect();
                 let (dialect, kind, converts) = (caller.dialect, caller.kind, caller.converts);
                 let is_traced = caller.tracing == Tracing::Always;
-                let stage = is_traced.then_some(LambdaStage { dialect, kind, converts });
+                let stage = is_traced.then_some(LambdaStage { dialect, kind, converts, randomness: false });
                 return Some(Self { lambdas, by: CalledBy::Function(caller), stage });
             }
             let (dialect, kind) = roots::wrapper(&name)?;
             let lambda = transformed(imports, call)?;
-            let stage = kind.map(|kind| LambdaStage { dialect, kind, converts: dialect.converts() });
+            let (converts, randomness) = (dialect.converts(), roots::allows_randomness(&call.arguments));
+            let stage = kind.map(|kind| LambdaStage { dialect, kind, converts, randomness });
             return Some(Self { lambdas: vec![lambda], by: CalledBy::Wrapper(dialect), stage });
         }
         let method = callbacks::dataset_method(call).filter(|_| imports.uses("tensorflow"))?;
@@ -96,7 +99,7 @@ impl<'a> Called<'a> {
         Some(Self {
             lambdas: vec![method.function.as_lambda_expr()?],
             by: CalledBy::Dataset(method.receiver),
-            stage: Some(LambdaStage { dialect, kind, converts: true }),
+            stage: Some(LambdaStage { dialect, kind, converts: true, randomness: false }),
         })
     }
 }

@@ -70,6 +70,12 @@ pub struct Found {
     is_lambda: bool,
 }
 
+/// Returns whether a call of `torch.vmap(f, in_dims, out_dims, randomness)` allows random numbers.
+pub(crate) fn allows_randomness(arguments: &ast::Arguments) -> bool {
+    let mode = arguments.find_argument_value("randomness", 3);
+    mode.is_some_and(|mode| mode.as_string_literal_expr().is_none_or(|mode| mode.value.to_str() != "error"))
+}
+
 /// Returns the dialect of a function that wraps another one, and the kind of root that the wrapped function becomes.
 /// The kind is `None` for a transparent wrapper, which does not start tracing.
 pub fn wrapper(name: &str) -> Option<(Dialect, Option<RootKind>)> {
@@ -353,11 +359,6 @@ fn site(
             "input_signature" => options.input_signature = !value.is_none_literal_expr(),
             "experimental_autograph_options" => options.features = attribute_names(value),
             "fullgraph" | "nopython" => options.full_graph = boolean(value) == Some(true),
-            "randomness" => {
-                let is_error =
-                    value.as_string_literal_expr().is_some_and(|mode| mode.value.to_str() == "error");
-                options.randomness = !is_error;
-            }
             "static_argnames" | "static_argnums" | "static_broadcasted_argnums" => {
                 static_arguments.add(value)
             }
@@ -371,9 +372,8 @@ fn site(
     if root_decorators::traces_some_arguments(decorator.name) {
         static_arguments.more = Some(MoreStatic::Other);
     }
-    // `torch.vmap(f, in_dims, out_dims, randomness)`
-    options.randomness |= decorator.kind == RootKind::TorchVmap
-        && arguments.last().is_some_and(|arguments| arguments.args.len() > 3);
+    options.randomness = decorator.kind == RootKind::TorchVmap
+        && arguments.last().is_some_and(|arguments| allows_randomness(arguments));
     if matches!(decorator.kind, RootKind::JaxVmap | RootKind::TorchVmap)
         && let Some(in_axes) = arguments.last().and_then(|arguments| arguments.args.get(1))
     {

@@ -126,19 +126,22 @@ impl<'a> Evaluation<'_, 'a> {
     /// Records that Python needs a value which is not known in traced code. `text` describes the value, and `what` says
     /// what needs it: "an `if`".
     pub(super) fn undecided(&mut self, range: TextRange, text: &str, value: &Value<'a>, what: &str) {
+        // TorchScript compiles both branches, also where traced code calls a scripted function.
+        let is_scripted = self.traced.contains(&Mode::Script);
         if let (Value::Bound, Some(Mode::Export)) = (value, self.traced.first().copied()) {
             let message = format!(
                 "{text} holds for some sizes of a dynamic dimension only: {what} on it cannot be exported"
             );
             self.report(range, Kind::Bound, message);
         }
-        if let (Value::Recorded, Some(mode @ Mode::Trace)) = (value, self.traced.first().copied()) {
+        if let (Value::Recorded, Some(mode @ Mode::Trace), false) =
+            (value, self.traced.first().copied(), is_scripted)
+        {
             let message =
                 format!("{text} depends on a size: {what} on it is decided once, for the example inputs");
             self.report(range, Kind::Decision(mode), message);
         }
-        // TorchScript compiles both branches, also where traced code calls a scripted function.
-        if value.is_traced() && !self.traced.contains(&Mode::Script) {
+        if value.is_traced() && !is_scripted {
             let is = match value {
                 Value::Number => "has no value yet",
                 _ => "is a Tensor without a value yet",

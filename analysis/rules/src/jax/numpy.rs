@@ -1,4 +1,4 @@
-//! NumPy functions on tracers.
+//! Functions of NumPy and SciPy on tracers.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -13,8 +13,8 @@ use ag_db::diagnostic::{Applicability, Edit};
 
 declare_rule! {
     /// ## What it does
-    /// Reports NumPy functions called with a traced array, NumPy arrays indexed by a traced array, and traced arrays
-    /// stored in an item of a NumPy array that the function creates.
+    /// Reports functions of NumPy and SciPy called with a traced array, NumPy arrays indexed by a traced array, and
+    /// traced arrays stored in an item of a NumPy array that the function creates.
     ///
     /// ## Why is this bad?
     /// NumPy computes immediately and needs the values. A tracer has none, so tracing raises. (Some NumPy
@@ -53,7 +53,7 @@ declare_rule! {
     /// traced array with shape float32[3]`
     pub(crate) static JAX_NUMPY = {
         code: "AG504", name: "jax-numpy",
-        summary: "a NumPy function is called with a traced array",
+        summary: "a function of NumPy or SciPy is called with a traced array",
         severity: Error, default: true, since: "0.1.0",
         dialects: [Jax], fix: Sometimes,
         check: Function(check),
@@ -191,6 +191,15 @@ fn converts(function: &str) -> bool {
     }
 }
 
+/// Returns whether this is a function of SciPy that converts its arrays with `__array__`: `scipy.linalg.solve`. No function
+/// of these modules accepts a tracer, verified with SciPy 1.17 and jax 0.10. Those of other modules call functions, or
+/// create objects.
+fn is_scipy(name: &str) -> bool {
+    name.strip_prefix("scipy.").and_then(|own| own.split_once('.')).is_some_and(|(module, function)| {
+        matches!(module, "fft" | "linalg" | "special") && function.starts_with(char::is_lowercase)
+    })
+}
+
 fn check(ctx: &FunctionContext) {
     for (statement, Stored { array, value }) in host_arrays::stored(ctx) {
         if is_tensor(ctx, value) && !is_created_before_tracing(ctx, value) {
@@ -215,9 +224,12 @@ fn check(ctx: &FunctionContext) {
         }
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };
-        let Some(function) = name.strip_prefix("numpy.") else { continue };
-        let is_method = is_ufunc_method(function);
-        if !is_method && !converts(function) {
+        let (is_method, function) = match name.strip_prefix("numpy.") {
+            Some(function) => (is_ufunc_method(function), function),
+            None if is_scipy(&name) => (false, name.as_ref()),
+            None => continue,
+        };
+        if !is_method && !is_scipy(function) && !converts(function) {
             continue;
         }
         // The first argument of `np.full(shape, value)` is a shape: AG509.
@@ -237,7 +249,7 @@ fn check(ctx: &FunctionContext) {
             .report(
                 &JAX_NUMPY,
                 expression,
-                format!("`numpy.{function}` needs the value of `{}`, which is traced", snippet(ctx, value)),
+                format!("`{name}` needs the value of `{}`, which is traced", snippet(ctx, value)),
             )
             .severity(value_severity(ctx, value))
             .why(ctx.why(value));
@@ -248,6 +260,7 @@ fn check(ctx: &FunctionContext) {
             _ if is_shape(call, function, value) => {
                 report.help("make it a static argument, or use the shape of an array").emit();
             }
+            _ if is_scipy(function) => report.help(format!("use `jax.{function}`, if it exists")).emit(),
             Some(jnp) => {
                 let edit = Edit::replace(call.func.range(), format!("{jnp}.{function}"));
                 report.fix(Applicability::Unsafe, "Use `jax.numpy`", vec![edit]).emit();

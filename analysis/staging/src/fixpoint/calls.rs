@@ -106,7 +106,7 @@ impl Fixpoint {
             unconverted: None,
             cause,
             static_parameters: StaticParameters::default(),
-            options: RootOptions::default(),
+            options: RootOptions { randomness: lambda.randomness, ..RootOptions::default() },
         })
     }
 
