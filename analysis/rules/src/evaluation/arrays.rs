@@ -9,7 +9,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::calls::Arguments;
 use super::packages::PACKAGES;
 use super::traced::{Compiled, Mode};
-use super::transformations::{Passing, Transformation, passing};
+use super::transformations::{NNX, Passing, Transformation, passing};
 use super::trees::Constants;
 use super::values::{Partial, Transformed, Value};
 use super::{Evaluated, Evaluation, Frame};
@@ -378,7 +378,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let layer = layers.into_iter().find(|layer| matches!(layer, Value::Weights(_)));
                 layer.unwrap_or(Value::Unknown)
             }
-            _ if name.starts_with("flax.nnx.") => self.nnx_library(name, &arguments, range),
+            _ if name.starts_with(NNX) => self.nnx_library(name, &arguments, range),
             _ if has_weights(name) => Value::Weights(Rc::default()),
             _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
             _ if returns_array(name) && arguments.values().any(|it| matches!(it, Value::Variable)) => {
@@ -438,7 +438,7 @@ impl<'a> Evaluation<'_, 'a> {
             Some(value) if !self.traced.is_empty() => self.traced_value(value, Mode::Jit),
             _ => Value::Unknown,
         };
-        // `jax.grad` passes only those arguments as copies of which it computes the gradient.
+        // `jax.grad` copies only the argument that it differentiates.
         let copied = if transformed.passing == Passing::Kept { usize::MAX } else { 1 };
         let received: Vec<Value> = arguments.values().take(copied).cloned().collect();
         let value = self.at_level(transformed.passing, &received, |it| {
@@ -537,6 +537,7 @@ fn transformed<'a>(function: &Value<'a>, transformation: Transformation, passing
     Value::Transformed(Rc::new(Transformed { function: function.clone(), transformation, passing }))
 }
 
+/// Returns how `jax.grad` or a similar function passes arguments, if it differentiates the first one.
 fn gradient_passing(name: &str, arguments: &Arguments) -> Passing {
     let is_first = !arguments.keywords.iter().any(|(name, _)| *name == "argnums");
     if is_first { passing(name) } else { Passing::Unknown }

@@ -27,9 +27,7 @@ pub(super) struct Hierarchy<'a> {
     is_differentiable: bool,
     /// The module of torch from which the class derives: `Linear`, `ModuleList`.
     pub base: Option<String>,
-    /// Whether a base is a class of a library, which may have other attributes.
-    pub is_open: bool,
-    /// The class of a library that is a base.
+    /// The base that is a class of a library, which may have other attributes.
     pub library: Option<String>,
 }
 
@@ -76,7 +74,9 @@ impl<'a> Evaluation<'_, 'a> {
             }
             return Ok(value);
         }
-        if hierarchy.is_open && !hierarchy.classes.iter().any(|class| method(class, "__init__").is_some()) {
+        if hierarchy.library.is_some()
+            && !hierarchy.classes.iter().any(|class| method(class, "__init__").is_some())
+        {
             // The fields of a module are arguments of its constructor.
             let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
             let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());
@@ -160,7 +160,6 @@ impl<'a> Evaluation<'_, 'a> {
             is_named_tuple: false,
             is_differentiable: false,
             base: None,
-            is_open: false,
             library: None,
         };
         let mut next = 0;
@@ -221,7 +220,6 @@ impl<'a> Evaluation<'_, 'a> {
                         if self.explores()
                             && super::packages::PACKAGES.iter().any(|it| name.starts_with(it)) =>
                     {
-                        found.is_open = true;
                         found.library = Some(name.to_owned());
                     }
                     (None, Expr::Name(name)) if name.id == "object" => {}

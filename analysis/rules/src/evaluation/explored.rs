@@ -137,12 +137,25 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => Value::Unknown,
             };
         }
-        let class = match (annotation, &resolved) {
-            (_, Some(name)) => self.imported(name),
-            (ast::Expr::Name(name), None) => Some(self.module.get(&name.id)),
-            _ => None,
+        self.annotated(annotation, resolved.as_deref()).map_or(Value::Unknown, |class| self.construct(class))
+    }
+
+    /// Returns the class of the program that an annotation names.
+    pub(super) fn annotated(
+        &mut self,
+        annotation: &'a ast::Expr,
+        resolved: Option<&str>,
+    ) -> Option<&'a ast::StmtClassDef> {
+        let class = match (annotation, resolved) {
+            (_, Some(name)) => self.imported(name)?,
+            (ast::Expr::Name(name), None) => self.module.get(&name.id),
+            _ => return None,
         };
-        let Some(Value::Class(class)) = class else { return Value::Unknown };
+        if let Value::Class(class) = class { Some(class) } else { None }
+    }
+
+    /// Returns an object of a class, created with arguments of which only the types are known.
+    pub(super) fn construct(&mut self, class: &'a ast::StmtClassDef) -> Value<'a> {
         if self.constructed.iter().any(|known| std::ptr::eq(*known, class)) {
             return Value::Unknown;
         }

@@ -21,7 +21,7 @@ use rustc_hash::FxHashSet;
 
 use super::calls::Arguments;
 use super::faults::{Reach, StateFault};
-use super::transformations::{Kind, Level, NNX, Passing, Stateful, passing};
+use super::transformations::{Level, NNX, Passing, StateKind, Stateful, passing};
 use super::values::{Object, Partial, Value};
 use super::{Evaluated, Evaluation};
 
@@ -135,7 +135,7 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Value<'a> {
         let first = arguments.positional.first();
-        let active = self.active(arguments);
+        let is_active = Self::active(arguments, Some(true));
         match (name.strip_prefix(NNX).unwrap_or(name), first) {
             ("cached_partial", Some(function)) => {
                 return Value::Partial(Rc::new(Partial {
@@ -148,22 +148,22 @@ impl<'a> Evaluation<'_, 'a> {
             ("List", Some(elements)) => return elements.clone(),
             ("BatchNorm", _) => {
                 self.draws(arguments, range);
-                return self.stateful(Kind::Layer, Some(active.unwrap_or(true)), Vec::new());
+                return self.stateful(StateKind::Layer, is_active, Vec::new());
             }
             ("Dropout", _) => match arguments.get(0, "rate") {
                 Some(Value::Float(rate)) if *rate > 0.0 => {
-                    return self.stateful(Kind::Layer, Some(active.unwrap_or(true)), Vec::new());
+                    return self.stateful(StateKind::Layer, is_active, Vec::new());
                 }
                 _ => {}
             },
             ("Sequential", _) => {
-                return self.stateful(Kind::Plain, None, arguments.positional.clone());
+                return self.stateful(StateKind::Plain, None, arguments.positional.clone());
             }
             (own, _) => match self.stateful_class(own) {
                 Some(value) => return value,
                 None if own.starts_with(char::is_uppercase) => {
                     self.draws(arguments, range);
-                    return self.stateful(Kind::Plain, None, Vec::new());
+                    return self.stateful(StateKind::Plain, None, Vec::new());
                 }
                 // `nnx.state(model)`
                 None if arguments.values().any(|value| self.is_stateful(value)) => {
@@ -179,12 +179,14 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn stateful_class(&self, name: &str) -> Option<Value<'a>> {
         let name = name.strip_prefix(NNX).unwrap_or(name);
         let kind = match name {
-            "Rngs" => Kind::Rngs,
-            "Optimizer" | "ModelAndOptimizer" => Kind::Optimizer,
-            "MultiMetric" => Kind::Metric,
-            "BatchStat" | "Cache" | "Intermediate" | "Param" | "Perturbation" | "Variable" => Kind::Variable,
+            "Rngs" => StateKind::Rngs,
+            "Optimizer" | "ModelAndOptimizer" => StateKind::Optimizer,
+            "MultiMetric" => StateKind::Metric,
+            "BatchStat" | "Cache" | "Intermediate" | "Param" | "Perturbation" | "Variable" => {
+                StateKind::Variable
+            }
             _ if name.strip_prefix("metrics.").is_some_and(|it| it.starts_with(char::is_uppercase)) => {
-                Kind::Metric
+                StateKind::Metric
             }
             _ => return None,
         };
@@ -197,18 +199,11 @@ impl<'a> Evaluation<'_, 'a> {
         if let Some(value) = resolved.as_ref().and_then(|name| self.stateful_class(name)) {
             return Some(value);
         }
-        let class = match (annotation, &resolved) {
-            (_, Some(name)) => self.imported(name),
-            (ast::Expr::Name(name), None) => Some(self.module.get(&name.id)),
-            _ => None,
-        };
-        let Some(Value::Class(class)) = class else { return None };
-        let hierarchy = self.hierarchy(class).filter(|it| is_nnx(it.library.as_deref()));
-        let (object, _) = hierarchy.and_then(|_| self.representative(class))?;
-        Some(Value::Object(object))
+        let class = self.annotated(annotation, resolved.as_deref())?;
+        self.hierarchy(class).filter(|it| is_nnx(it.library.as_deref())).map(|_| self.construct(class))
     }
 
-    fn stateful(&self, kind: Kind, is_active: Option<bool>, parts: Vec<Value<'a>>) -> Value<'a> {
+    fn stateful(&self, kind: StateKind, is_active: Option<bool>, parts: Vec<Value<'a>>) -> Value<'a> {
         let (level, is_active) = (self.levels.len(), Cell::new(is_active));
         Value::Stateful(Rc::new(Stateful { kind, level, is_active }), parts.into())
     }
@@ -220,11 +215,12 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Returns what arguments say about whether calls of a layer change it: `deterministic=True`.
-    fn active(&self, arguments: &Arguments<'a>) -> Option<bool> {
+    /// Returns whether calls of a layer change it, for arguments such as `deterministic=True`; `None` if this is not known.
+    fn active(arguments: &Arguments<'a>, default: Option<bool>) -> Option<bool> {
         match MODES.iter().find_map(|name| arguments.get(usize::MAX, name)) {
             Some(Value::Bool(is_off)) => Some(!is_off),
-            _ => None,
+            Some(_) => None,
+            None => default,
         }
     }
 
@@ -236,9 +232,8 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: &Arguments<'a>,
         range: TextRange,
     ) -> Evaluated<Value<'a>> {
-        let is_given = MODES.iter().any(|name| arguments.get(usize::MAX, name).is_some());
-        let is_active = if is_given { self.active(arguments) } else { state.is_active.get() };
-        if matches!(state.kind, Kind::Layer | Kind::Rngs) && is_active == Some(true) {
+        let is_active = Self::active(arguments, state.is_active.get());
+        if matches!(state.kind, StateKind::Layer | StateKind::Rngs) && is_active == Some(true) {
             self.changes_state(&Value::Stateful(state.clone(), parts.clone()), range);
         }
         for part in parts.iter() {
@@ -262,7 +257,7 @@ impl<'a> Evaluation<'_, 'a> {
         let is_active = match name {
             "eval" => Some(Some(false)),
             "train" => Some(Some(true)),
-            "set_attributes" | "set_mode" => Some(self.active(arguments)),
+            "set_attributes" | "set_mode" => Some(Self::active(arguments, None)),
             _ => None,
         };
         if let Some(is_active) = is_active {
@@ -272,15 +267,15 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let Value::Stateful(state, _) = object else { return false };
         match state.kind {
-            Kind::Optimizer if name == "update" => {
+            StateKind::Optimizer if name == "update" => {
                 self.changes_state(object, range);
                 if let [model, _, ..] = arguments.positional.as_slice() {
                     self.changes_state(&model.clone(), range);
                 }
             }
-            Kind::Metric if matches!(name, "update" | "reset") => self.changes_state(object, range),
-            Kind::Variable if name.starts_with("set_") => self.changes_state(object, range),
-            Kind::Rngs if !HARMLESS.contains(&name) => self.changes_state(object, range),
+            StateKind::Metric if matches!(name, "update" | "reset") => self.changes_state(object, range),
+            StateKind::Variable if name.starts_with("set_") => self.changes_state(object, range),
+            StateKind::Rngs if !HARMLESS.contains(&name) => self.changes_state(object, range),
             _ => {}
         }
         true
@@ -290,7 +285,7 @@ impl<'a> Evaluation<'_, 'a> {
     fn set_active(&self, value: &Value<'a>, is_active: Option<bool>, seen: &mut FxHashSet<*const ()>) {
         match value {
             Value::Stateful(state, parts) => {
-                if state.kind == Kind::Layer {
+                if state.kind == StateKind::Layer {
                     state.is_active.set(is_active);
                 }
                 parts.iter().for_each(|part| self.set_active(part, is_active, seen));

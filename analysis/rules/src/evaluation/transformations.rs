@@ -8,9 +8,10 @@ use rustc_hash::FxHashSet;
 
 use super::faults::Reach;
 
-/// The package of the objects.
+/// The package of the objects, with the dot after it.
 pub(super) const NNX: &str = "flax.nnx.";
 
+/// What a function does with the function that it receives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transformation {
     /// `jax.grad(f)`
@@ -29,7 +30,7 @@ pub(super) enum Transformation {
 
 /// An object of a class of `flax.nnx`.
 pub(super) struct Stateful {
-    pub kind: Kind,
+    pub kind: StateKind,
     /// The number of transformed functions in which it was created.
     pub level: usize,
     /// Whether a call changes it; `None` if this is not known.
@@ -37,7 +38,7 @@ pub(super) struct Stateful {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StateKind {
     Variable,
     Layer,
     /// A layer without state of its own.
@@ -74,7 +75,7 @@ pub(super) struct Level {
 impl Stateful {
     /// Records that unknown code may have changed the object.
     pub(super) fn forget(&self) {
-        if self.kind == Kind::Layer {
+        if self.kind == StateKind::Layer {
             self.is_active.set(None);
         }
     }

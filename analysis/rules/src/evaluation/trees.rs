@@ -97,21 +97,29 @@ impl<'a> Evaluation<'_, 'a> {
             _ => Vec::new(),
         };
         let constants = &compiled.constants;
+        let mut received = Vec::new();
         let mode = if constants.numbers { Mode::Graph } else { compiled.mode };
         for (position, value) in arguments.positional.iter_mut().enumerate() {
             let is_constant = constants.contain(Some(position), parameters.get(position).copied());
-            if !is_constant && !self.is_stateful(value) {
+            if is_constant {
+                continue;
+            }
+            received.push(value.clone());
+            if !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
         }
         for (name, value) in &mut arguments.keywords {
             let position = parameters.iter().position(|parameter| parameter == name);
-            if !constants.contain(position, Some(name)) && !self.is_stateful(value) {
+            if constants.contain(position, Some(name)) {
+                continue;
+            }
+            received.push(value.clone());
+            if !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
         }
         let again = arguments.clone();
-        let mut received: Vec<Value> = arguments.values().cloned().collect();
         if let Value::Function(function) = &compiled.function
             && let Some((object, _)) = &function.receiver
             && self.passing_of(function.def) != Passing::Unknown

@@ -224,14 +224,12 @@ fn check(ctx: &FunctionContext) {
         }
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };
-        let (is_method, function) = match name.strip_prefix("numpy.") {
-            Some(function) => (is_ufunc_method(function), function),
-            None if is_scipy(&name) => (false, name.as_ref()),
-            None => continue,
+        let function = match name.strip_prefix("numpy.") {
+            Some(function) if is_ufunc_method(function) || converts(function) => function,
+            None if is_scipy(&name) => name.as_str(),
+            _ => continue,
         };
-        if !is_method && !is_scipy(function) && !converts(function) {
-            continue;
-        }
+        let is_method = is_ufunc_method(function);
         // The first argument of `np.full(shape, value)` is a shape: AG509.
         let skipped = usize::from(function == "full");
         let values = call.arguments.args.iter().skip(skipped).take(if is_method { 3 } else { 2 }).flat_map(
