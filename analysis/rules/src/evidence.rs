@@ -127,7 +127,9 @@ fn evaluated(ctx: &FunctionContext, diagnostic: &Diagnostic) -> Option<Reach> {
         "AG406" => faults().variable(diagnostic.span.range),
         "AG407" | "AG508" => faults().iterator(diagnostic.span.range),
         "AG421" => faults().capture(diagnostic.span.range),
-        "AG307" | "AG503" => faults().format(diagnostic.span.range),
+        "AG307" => faults().format(diagnostic.span.range),
+        "AG503" => faults().format(diagnostic.span.range).or_else(|| faults().place(diagnostic.span.range)),
+        "AG555" => faults().place(diagnostic.span.range),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use ruff_python_ast as ast;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::calls::Arguments;
-use super::packages::PACKAGES;
+use super::packages::{PACKAGES, is_optimizer};
 use super::traced::{Compiled, Mode};
 use super::transformations::{NNX, Passing, Transformation, passing};
 use super::trees::Constants;
@@ -379,6 +379,7 @@ impl<'a> Evaluation<'_, 'a> {
                 layer.unwrap_or(Value::Unknown)
             }
             _ if name.starts_with(NNX) => self.nnx_library(name, &arguments, range),
+            _ if is_optimizer(name) => Value::Foreign,
             _ if has_weights(name) => Value::Weights(Rc::default()),
             _ if returns_array(name) && arguments.values().any(Value::holds_tensor) => Value::unshaped(),
             _ if returns_array(name) && arguments.values().any(|it| matches!(it, Value::Variable)) => {

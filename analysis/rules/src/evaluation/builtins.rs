@@ -4,6 +4,8 @@ use ruff_python_ast::{self as ast};
 use ruff_text_size::Ranged;
 
 use super::calls::Arguments;
+use super::dtypes::Dtype;
+use super::faults::Fault;
 use super::kinds::Kind;
 use super::traced::Mode;
 use super::values::{Size, Value};
@@ -202,6 +204,9 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => Value::Unknown,
             },
             ("isinstance", [value, class], _) => {
+                if accepts_number(class, value.dtype()) {
+                    self.record_fault((self.ctx.document, call.range()), self.reach(), Fault::NumberType);
+                }
                 self.is_instance(value, class).map_or(Value::Unknown, Value::Bool)
             }
             ("min", _, Some([first, second])) => Value::Int(*first.min(second)),
@@ -435,5 +440,19 @@ impl Value<'_> {
             _ => return None,
         };
         class.strip_prefix("builtins.").map(|class| class == own)
+    }
+}
+
+/// Returns whether a traced Python number would be an instance of a class, or of one in a tuple, outside of the trace.
+fn accepts_number(class: &Value, number: Dtype) -> bool {
+    match class {
+        Value::Tuple(classes) => classes.iter().any(|class| accepts_number(class, number)),
+        Value::Library(class) => match &**class {
+            "builtins.int" | "numbers.Integral" => number == Dtype::PythonInt,
+            "builtins.float" => number == Dtype::PythonFloat,
+            "numbers.Number" | "numbers.Real" => matches!(number, Dtype::PythonInt | Dtype::PythonFloat),
+            _ => false,
+        },
+        _ => false,
     }
 }

@@ -444,6 +444,10 @@ impl<'a> Evaluation<'_, 'a> {
         {
             return Ok(Value::Layer(Rc::new(Layer::Cast(layer.clone(), dtype))));
         }
+        // The methods of an optimizer of optax return new states.
+        if matches!(object, Value::Foreign) && self.framework == Framework::Arrays {
+            return Ok(Value::Unknown);
+        }
         if matches!(object, Value::Foreign) {
             // `optimizer.step(closure)`
             arguments.forget();

@@ -22,7 +22,7 @@ pub(super) struct Hierarchy<'a> {
     pub is_module: bool,
     /// Whether the fields of the class are the parameters of its constructor.
     is_record: bool,
-    is_named_tuple: bool,
+    pub(super) is_named_tuple: bool,
     /// Whether the class is a `torch.autograd.Function`.
     is_differentiable: bool,
     /// The module of torch from which the class derives: `Linear`, `ModuleList`.
@@ -77,12 +77,13 @@ impl<'a> Evaluation<'_, 'a> {
         if hierarchy.library.is_some()
             && !hierarchy.classes.iter().any(|class| method(class, "__init__").is_some())
         {
-            // The fields of a module are arguments of its constructor.
+            // The fields of a module are arguments of its constructor, those of its bases first.
+            let is_only = hierarchy.classes.len() == 1;
             let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
             let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());
             if let Some(attributes) = object.attributes.borrow_mut().as_mut() {
-                for name in names {
-                    let passed = arguments.get(usize::MAX, &name.id).cloned();
+                for (index, name) in names.enumerate() {
+                    let passed = arguments.get(if is_only { index } else { usize::MAX }, &name.id).cloned();
                     attributes.insert(name.id.to_string(), passed.unwrap_or(Value::Unknown));
                 }
             }

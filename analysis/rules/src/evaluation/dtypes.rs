@@ -12,6 +12,10 @@ use super::{Evaluated, Evaluation};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub(super) enum Dtype {
     Unknown,
+    /// A Python number that JAX traces as an argument: `2`. The dtypes of results are unknown.
+    PythonInt,
+    /// `0.5`
+    PythonFloat,
     Bool,
     Int32,
     Int64,
@@ -24,7 +28,7 @@ pub(super) enum Dtype {
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "unknown",
+            Self::Unknown | Self::PythonInt | Self::PythonFloat => "unknown",
             Self::Bool => "bool",
             Self::Int32 => "int32",
             Self::Int64 => "int64",
@@ -149,7 +153,7 @@ impl Dtype {
     /// Returns the dtype of the result of an operator. A Tensor without dimensions determines only whether the result has
     /// integers or floats.
     fn promoted(self, other: Self, ranks: (Option<usize>, Option<usize>)) -> Self {
-        if self == Self::Unknown || other == Self::Unknown {
+        if self <= Self::PythonFloat || other <= Self::PythonFloat {
             return Self::Unknown;
         }
         let kind = |dtype: Self| (dtype.is_float(), dtype.is_int());

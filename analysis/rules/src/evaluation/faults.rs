@@ -32,17 +32,34 @@ pub(crate) struct Faults {
     pub formats: Vec<(TextRange, Reach)>,
     /// The calls of `next` that advance a Python iterator from outside of the trace.
     pub iterators: Vec<(TextRange, Reach)>,
-    /// The calls and assignments that change objects of `flax.nnx`.
-    pub states: Vec<(TextRange, Reach, StateFault)>,
+    /// Expressions with other faults.
+    pub places: Vec<(TextRange, Reach, Fault)>,
+    /// The arguments that JAX cannot trace, by the calls that pass them.
+    pub leaves: Vec<(TextRange, Leaf)>,
 }
 
-/// Why a traced function cannot change an object of `flax.nnx`.
+/// A fault of an expression in a traced function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StateFault {
-    /// The function does not receive the object.
-    Outer,
-    /// The function receives a copy from this transformation.
-    Copied(&'static str),
+pub(crate) enum Fault {
+    /// The expression changes an object of `flax.nnx` that the function does not receive.
+    OuterState,
+    /// The expression changes an object of `flax.nnx` of which the function receives a copy from this transformation.
+    CopiedState(&'static str),
+    /// An array is the index of a Python list or tuple.
+    Index,
+    /// `isinstance(rate, float)`, where the caller passes a Python number for `rate`, and the function receives a tracer.
+    NumberType,
+}
+
+/// A leaf of an argument that JAX cannot trace: the text in `State(params, "adam")`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// The jitted function.
+    pub function: String,
+    /// The parameter, and the attributes and items that lead to the leaf: `state.name`.
+    pub path: String,
+    /// The kind of value, as a noun phrase: "a string".
+    pub noun: &'static str,
 }
 
 impl Faults {
@@ -65,6 +82,16 @@ impl Faults {
     /// Returns how staged code reaches a call of `next`.
     pub(crate) fn iterator(&self, range: TextRange) -> Option<Reach> {
         reach_of(&self.iterators, range)
+    }
+
+    /// Returns how staged code reaches an expression with another fault.
+    pub(crate) fn place(&self, range: TextRange) -> Option<Reach> {
+        self.places.iter().find(|(known, ..)| *known == range).map(|(_, reach, _)| *reach)
+    }
+
+    /// Returns whether an expression is an item of a Python sequence, with an array as index.
+    pub(crate) fn is_index(&self, range: TextRange) -> bool {
+        self.places.iter().any(|(known, _, fault)| *known == range && *fault == Fault::Index)
     }
 
     /// Returns how staged code reaches an operation that formats an array.

@@ -38,6 +38,7 @@ mod iteration;
 mod iterators;
 mod kinds;
 mod leaks;
+mod leaves;
 mod library;
 mod loaders;
 mod managers;
@@ -77,13 +78,13 @@ use ag_staging::queries;
 use captures::{Capture, FunctionKey};
 use effects::Functions;
 use exports::Declared;
-pub(crate) use faults::{Changing, Faults, Reach, StateFault, Traced};
+pub(crate) use faults::{Changing, Fault, Faults, Leaf, Reach, Traced};
 use hooks::Hook;
 pub(crate) use leaks::STORING;
 use leaks::{CacheKey, Leak, Store};
 use modules::Module;
 pub(crate) use modules::programs;
-pub(crate) use observed::{changing_arguments, faults_in, traced_in};
+pub(crate) use observed::{changing_arguments, faults_in, leaves_in, traced_in};
 
 pub(crate) use kinds::{Found, Kind, Mode};
 use recorded::Change;
@@ -187,8 +188,10 @@ pub(super) struct Evaluation<'c, 'a> {
     levels: Vec<Level>,
     /// The calls that are being evaluated.
     callers: Vec<(Document, TextRange)>,
-    /// The calls and assignments that change objects of `flax.nnx` which the trace has not received, or only as copies.
-    states: FxHashMap<(Document, TextRange), (Reach, StateFault)>,
+    /// The expressions that JAX rejects, or evaluates only while tracing.
+    places: FxHashMap<(Document, TextRange), (Reach, Fault)>,
+    /// The leaves of arguments that JAX cannot trace, by the calls that pass them.
+    leaves: FxHashMap<(Document, TextRange), Leaf>,
     /// What a module reads that torch is recording.
     recorded: Option<Recorded<'a>>,
     /// The number of the scripted program that is being evaluated.
@@ -286,7 +289,8 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             cached: FxHashMap::default(),
             levels: Vec::new(),
             callers: Vec::new(),
-            states: FxHashMap::default(),
+            places: FxHashMap::default(),
+            leaves: FxHashMap::default(),
             recorded: None,
             running: None,
             programs: 0,

@@ -20,7 +20,7 @@ use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 
 use super::calls::Arguments;
-use super::faults::{Reach, StateFault};
+use super::faults::{Fault, Reach};
 use super::transformations::{Level, NNX, Passing, StateKind, Stateful, passing};
 use super::values::{Object, Partial, Value};
 use super::{Evaluated, Evaluation};
@@ -54,7 +54,7 @@ impl<'a> Evaluation<'_, 'a> {
             && returned.is_disjoint(&level.received)
         {
             for (place, reach) in level.changes {
-                self.record_state(place, reach, StateFault::Copied(name));
+                self.record_fault(place, reach, Fault::CopiedState(name));
             }
         }
         result
@@ -81,13 +81,13 @@ impl<'a> Evaluation<'_, 'a> {
                     return;
                 }
                 Passing::Unknown => return,
-                _ => return self.record_state(place, reach, StateFault::Outer),
+                _ => return self.record_fault(place, reach, Fault::OuterState),
             }
         }
     }
 
-    fn record_state(&mut self, place: (Document, TextRange), reach: Reach, fault: StateFault) {
-        let known = self.states.entry(place).or_insert((reach, fault));
+    pub(super) fn record_fault(&mut self, place: (Document, TextRange), reach: Reach, fault: Fault) {
+        let known = self.places.entry(place).or_insert((reach, fault));
         known.0 = known.0.max(reach);
     }
 

@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::Arguments;
 use super::classes::method;
-use super::faults::{Changing, Faults, Reach, Traced};
+use super::faults::{Changing, Faults, Leaf, Reach, Traced};
 use super::modules::{MOST_FILES, imported};
 use super::traced::Mode;
 use super::values::{Flow, Function, Value};
@@ -83,11 +83,11 @@ pub(crate) fn faults_in<'db>(db: &'db dyn Db, function: FunctionId<'db>) -> Faul
                 }
             }
         }
-        for (range, reach, fault) in &faults.states {
+        for (range, reach, fault) in &faults.places {
             if let Some(range) = relative(*range)
-                && !found.states.iter().any(|(known, ..)| *known == range)
+                && !found.places.iter().any(|(known, ..)| *known == range)
             {
-                found.states.push((range, *reach, *fault));
+                found.places.push((range, *reach, *fault));
             }
         }
     }
@@ -134,6 +134,14 @@ pub(crate) fn changing_arguments(
     let changing = observed(db, document).changing.iter();
     let of_call = changing.filter(|(range, _, _, different)| *range == call && *different >= count);
     of_call.map(|(_, position, changing, _)| (*position, *changing)).collect()
+}
+
+/// Returns the arguments that JAX cannot trace in the calls of a file, as far as the program of the file makes them.
+pub(crate) fn leaves_in(db: &dyn Db, document: Document) -> &[(TextRange, Leaf)] {
+    if !stages_arrays(db, document) {
+        return &[];
+    }
+    observed(db, document).faults.get(&document).map_or(&[], |faults| faults.leaves.as_slice())
 }
 
 #[salsa::tracked(returns(ref))]
@@ -185,11 +193,15 @@ impl<'c, 'a> Evaluation<'c, 'a> {
         for ((document, range), reach) in self.iterators {
             faults.entry(document).or_default().iterators.push((range, reach));
         }
-        for ((document, range), (reach, fault)) in self.states {
-            faults.entry(document).or_default().states.push((range, reach, fault));
+        for ((document, range), leaf) in self.leaves {
+            faults.entry(document).or_default().leaves.push((range, leaf));
+        }
+        for ((document, range), (reach, fault)) in self.places {
+            faults.entry(document).or_default().places.push((range, reach, fault));
         }
         for faults in faults.values_mut() {
-            faults.states.sort_by_key(|(range, ..)| (range.start(), range.end()));
+            faults.places.sort_by_key(|(range, ..)| (range.start(), range.end()));
+            faults.leaves.sort_by_key(|(range, _)| (range.start(), range.end()));
             faults
                 .leaks
                 .sort_by_key(|(range, reach, _)| (range.start(), range.end(), std::cmp::Reverse(*reach)));

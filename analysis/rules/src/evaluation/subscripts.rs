@@ -5,8 +5,9 @@ use ruff_text_size::Ranged;
 
 use super::calls::Arguments;
 use super::dtypes::Dtype;
+use super::faults::Fault;
 use super::values::{Shape, Size, Value};
-use super::{Evaluated, Evaluation, Frame, sizes};
+use super::{Evaluated, Evaluation, Frame, Framework, sizes};
 use crate::tracing::snippet;
 
 impl<'a> Evaluation<'_, 'a> {
@@ -21,7 +22,10 @@ impl<'a> Evaluation<'_, 'a> {
         if self.explores()
             && let Some(part) = value.part()
         {
-            self.value(&item.slice, frame)?;
+            let key = self.value(&item.slice, frame)?;
+            if matches!(value, Value::Many(_)) && matches!(key, Value::Tensor(..)) {
+                self.record_fault((self.ctx.document, item.range()), self.reach(), Fault::Index);
+            }
             return Ok(match (&value, &*item.slice) {
                 (Value::Many(_), Expr::Slice(_)) => value,
                 _ => part,
@@ -49,6 +53,12 @@ impl<'a> Evaluation<'_, 'a> {
         let key = self.value(&item.slice, frame)?;
         if matches!(value, Value::List(_) | Value::Tuple(_)) {
             self.need(&key);
+            if !self.traced.is_empty()
+                && self.framework == Framework::Arrays
+                && matches!(key, Value::Tensor(..))
+            {
+                self.record_fault((self.ctx.document, item.range()), self.reach(), Fault::Index);
+            }
         }
         if self.is_exploring
             && matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_))

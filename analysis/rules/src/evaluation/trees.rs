@@ -7,6 +7,7 @@ use ruff_python_ast::{self as ast, Stmt};
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
+use super::dtypes::Dtype;
 use super::faults::Changing;
 use super::traced::{Compiled, Mode};
 use super::transformations::Passing;
@@ -63,6 +64,11 @@ impl Constants {
         constants
     }
 
+    /// Returns whether numbers, texts and functions are constants.
+    pub(super) fn traces_only_arrays(&self) -> bool {
+        self.numbers
+    }
+
     fn contain(&self, position: Option<usize>, name: Option<&str>) -> bool {
         let position = position.and_then(|position| i64::try_from(position).ok());
         self.more
@@ -105,6 +111,9 @@ impl<'a> Evaluation<'_, 'a> {
                 continue;
             }
             received.push(value.clone());
+            if let Some(parameter) = parameters.get(position) {
+                self.record_leaf(compiled, parameter, value, range);
+            }
             if !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
@@ -115,6 +124,7 @@ impl<'a> Evaluation<'_, 'a> {
                 continue;
             }
             received.push(value.clone());
+            self.record_leaf(compiled, name, value, range);
             if !self.is_stateful(value) {
                 *value = self.traced_value(value, mode);
             }
@@ -188,7 +198,9 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn traced_value(&self, value: &Value<'a>, mode: Mode) -> Value<'a> {
         self.mapped(value, &|value| match value {
             Value::Array => Value::unshaped(),
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) if mode != Mode::Graph => Value::unshaped(),
+            Value::Int(_) if mode != Mode::Graph => Value::Tensor(None, Dtype::PythonInt),
+            Value::Float(_) if mode != Mode::Graph => Value::Tensor(None, Dtype::PythonFloat),
+            Value::Bool(_) if mode != Mode::Graph => Value::unshaped(),
             Value::Unknown if mode != Mode::Graph => Value::Tree,
             value if self.is_stateful(value) => Value::Unknown,
             value => value.clone(),

@@ -2,11 +2,13 @@
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
 
 use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::is_of_interest;
 use super::jitted_calls::{arguments, static_arguments};
+use crate::evaluation;
 use ag_db::diagnostic::Severity;
 use ag_index::ids::ParameterIndex;
 
@@ -59,11 +61,11 @@ declare_rule! {
 }
 
 fn check(ctx: &FileContext) {
-    let mut reported = None;
+    let mut reported = FxHashSet::default();
     for argument in arguments(ctx) {
         // A call raises an exception at its first argument that cannot be traced, so only that one is reported.
         let at = argument.call.range();
-        if argument.is_static || argument.kind.traceable || reported.replace(at) == Some(at) {
+        if argument.is_static || argument.kind.traceable || !reported.insert(at) {
             continue;
         }
         let kind = &argument.kind.noun;
@@ -85,6 +87,19 @@ fn check(ctx: &FileContext) {
         .label(ctx.span(argument.value.range()), kind.clone())
         .help(help)
         .emit();
+    }
+    for (call, leaf) in evaluation::leaves_in(ctx.db, ctx.document) {
+        let Some(call) = ctx.program().calls.iter().find(|site| site.node.range() == *call) else { continue };
+        if reported.contains(&call.node.range()) {
+            continue;
+        }
+        let message =
+            format!("`{}` is {}, which cannot be traced by `{}`", leaf.path, leaf.noun, leaf.function);
+        let help = match ctx.imports.uses("equinox") {
+            true => "use `equinox.filter_jit`, which traces only the arrays in an argument",
+            false => "declare the field as static, or pass the value as a static argument",
+        };
+        ctx.report(&JAX_ARGUMENT, call.node, message).help(help).emit();
     }
     methods(ctx);
 }

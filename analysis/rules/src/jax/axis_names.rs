@@ -1,13 +1,16 @@
-//! Collective operations over an axis that is not bound: `lax.pmean(x, "batch")` without `axis_name="batch"`.
+//! Names of axes that are not bound: `lax.pmean(x, "batch")` without `axis_name="batch"`, and
+//! `NamedSharding(mesh, P("batch"))` for a mesh without this axis.
 
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashSet;
 
+use super::super::FileContext;
 use super::evaluate::Evaluator;
-use super::{kinds, transformed};
+use super::{Fault, kinds, transformed};
 use crate::program::{Bound, Program, ScopeId};
 use ag_index::callbacks::argument;
+use ag_syntax::expressions::sequence;
 
 /// The collective operations, each with the position of its argument for the axis name.
 const COLLECTIVE: &[(&str, usize)] = &[
@@ -30,6 +33,45 @@ struct Collective<'a> {
     axis: &'a str,
     /// The literals that name the axis.
     literals: Vec<&'a ast::ExprStringLiteral>,
+}
+
+/// Returns the fault if a `PartitionSpec` names an axis that its mesh does not have. Both must be written out, or bound to
+/// names once.
+pub(super) fn not_of_mesh<'a>(
+    ctx: &FileContext<'a>,
+    scope: ScopeId,
+    mesh: &'a Expr,
+    spec: &'a Expr,
+) -> Option<Fault<'a>> {
+    let program = ctx.program();
+    let call = |value: &'a Expr| match program.value(scope, value).0 {
+        Bound::Value(Expr::Call(call)) => Some((ctx.resolve(&call.func)?, call)),
+        _ => None,
+    };
+    let (maker, mesh) = call(mesh)?;
+    let names = match maker.as_str() {
+        "jax.make_mesh" | "jax.sharding.Mesh" => argument(mesh, 1, "axis_names")?,
+        _ => return None,
+    };
+    let (maker, spec) = call(spec)?;
+    if !matches!(maker.as_str(), "jax.sharding.PartitionSpec" | "jax.P") {
+        return None;
+    }
+    let names: Option<Vec<&str>> = match names {
+        Expr::StringLiteral(name) => Some(vec![name.value.to_str()]),
+        names => {
+            sequence(names)?.iter().map(|name| Some(name.as_string_literal_expr()?.value.to_str())).collect()
+        }
+    };
+    let (names, written) = (names?, spec.arguments.args.iter());
+    let mut axes = written.flat_map(|axis| sequence(axis).unwrap_or(std::slice::from_ref(axis)));
+    let at = axes
+        .find(|axis| axis.as_string_literal_expr().is_some_and(|it| !names.contains(&it.value.to_str())))?;
+    Some(Fault {
+        message: format!("the mesh has no axis `{}`", ctx.text(at).trim_matches(['"', '\''])),
+        help: "use one of the names that the mesh declares",
+        at,
+    })
 }
 
 /// Returns the collective operations that only functions call that the file maps without this axis name, each with a

@@ -218,7 +218,11 @@ fn concretized<'a>(ctx: &FunctionContext<'a>, expression: &'a Expr) -> Option<Co
             (only_of_array && is_tensor(ctx, &attribute.value))
                 .then(|| (format!("`.{name}`"), &*attribute.value, "use it outside of the traced function"))
         }
-        Expr::Subscript(subscript) if is_sequence(ctx.fact(&subscript.value)) => of_index(ctx, subscript),
+        Expr::Subscript(subscript)
+            if is_sequence(ctx.fact(&subscript.value)) || ctx.faults().is_index(subscript.range()) =>
+        {
+            of_index(ctx, subscript)
+        }
         // `[0.0] * length`
         Expr::BinOp(operation) if operation.op == Operator::Mult => {
             let (left, right) = (&*operation.left, &*operation.right);

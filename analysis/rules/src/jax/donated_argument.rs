@@ -14,8 +14,8 @@ use crate::program::{Bound, Program, ScopeId};
 
 declare_rule! {
     /// ## What it does
-    /// Reports the use of an argument after it was passed to a function that donates it: `donate_argnums`,
-    /// `donate_argnames`.
+    /// Reports the use of an argument after it was passed to a function that donates it (`donate_argnums`,
+    /// `donate_argnames`), and donated arrays that the same call passes again under another name.
     ///
     /// ## Why is this bad?
     /// The results of the function reuse the memory of a donated array. The array is deleted, and its next use raises.
@@ -68,13 +68,13 @@ fn check(ctx: &FileContext) {
         return;
     }
     let program = ctx.program();
-    check_block(ctx, program, program.module(), ctx.parsed.suite());
+    check_block(ctx, program, program.module(), ctx.parsed.suite(), &mut Aliases::default());
     let traced = traced(ctx, program);
     for (def, _) in &program.functions {
         if !traced.iter().any(|outer| outer.contains_range(def.range()))
             && let Some(scope) = program.scope_of(def.range())
         {
-            check_block(ctx, program, scope, &def.body);
+            check_block(ctx, program, scope, &def.body, &mut Aliases::default());
         }
     }
 }
@@ -102,11 +102,31 @@ fn traced(ctx: &FileContext, program: &Program) -> Vec<TextRange> {
     decorated.chain(passed).map(Ranged::range).collect()
 }
 
-fn check_block<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, block: &'a [Stmt]) {
+/// Pairs of names that are bound to the same object: `target` and `params` after `target = params`.
+type Aliases<'a> = Vec<(&'a str, &'a str)>;
+
+fn check_block<'a>(
+    ctx: &FileContext,
+    program: &Program<'a>,
+    scope: ScopeId,
+    block: &'a [Stmt],
+    aliases: &mut Aliases<'a>,
+) {
     for (position, statement) in block.iter().enumerate() {
-        blocks::of(statement).into_iter().for_each(|inner| check_block(ctx, program, scope, inner));
-        let Some(call) = called(statement) else { continue };
-        for argument in donated(ctx, program, scope, call) {
+        for inner in blocks::of(statement) {
+            // The first iteration of a loop starts with the names from before the loop.
+            check_block(ctx, program, scope, inner, &mut aliases.clone());
+        }
+        let call = called(statement);
+        let arguments = call.map(|call| donated(ctx, program, scope, call)).unwrap_or_default();
+        for (call, argument) in call.into_iter().flat_map(|call| arguments.iter().map(move |it| (call, *it)))
+        {
+            if !is_of_numpy(ctx, program, scope, argument)
+                && let Some(other) = passed_again(call, argument, aliases)
+            {
+                report_again(ctx, call, argument, other);
+                continue;
+            }
             let rest = block.get(position + 1..).unwrap_or_default();
             if !Names::of_statement(statement).bound.contains(argument.id.as_str())
                 && !is_of_numpy(ctx, program, scope, argument)
@@ -115,7 +135,41 @@ fn check_block<'a>(ctx: &FileContext, program: &Program<'a>, scope: ScopeId, blo
                 report(ctx, call, argument, used);
             }
         }
+        let bound = Names::of_statement(statement).bound;
+        aliases.retain(|(one, other)| !bound.contains(one) && !bound.contains(other));
+        if let Stmt::Assign(assign) = statement
+            && let ([Expr::Name(name)], Expr::Name(value)) = (assign.targets.as_slice(), &*assign.value)
+        {
+            aliases.push((name.id.as_str(), value.id.as_str()));
+        }
     }
+}
+
+/// Returns another argument of a call that is the donated array.
+fn passed_again<'a>(
+    call: &'a ast::ExprCall,
+    argument: &ast::ExprName,
+    aliases: &Aliases,
+) -> Option<&'a ast::ExprName> {
+    let own = argument.id.as_str();
+    let is_same = |other: &str| {
+        own == other || aliases.iter().any(|pair| *pair == (own, other) || *pair == (other, own))
+    };
+    let values = call.arguments.iter_source_order().map(|argument| argument.value());
+    let mut others = values.filter_map(Expr::as_name_expr).filter(|name| name.range() != argument.range());
+    others.find(|name| is_same(&name.id))
+}
+
+fn report_again(ctx: &FileContext, call: &ast::ExprCall, argument: &ast::ExprName, other: &ast::ExprName) {
+    let (name, function) = (&argument.id, ctx.text(&*call.func));
+    let message = match other.id == *name {
+        true => format!("`{name}` is passed twice, and `{function}` reuses its memory"),
+        false => format!("`{}` is the same array as `{name}`, whose memory `{function}` reuses", other.id),
+    };
+    ctx.report(&JAX_DONATED_ARGUMENT, other, message)
+        .label(ctx.span(argument.range()), format!("`{function}` donates this argument"))
+        .help("copy it first: `jax.tree.map(jnp.copy, …)`, or do not donate the argument")
+        .emit();
 }
 
 fn report(ctx: &FileContext, call: &ast::ExprCall, argument: &ast::ExprName, used: &ast::ExprName) {

@@ -2,7 +2,7 @@
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use crate::evaluation::StateFault;
+use crate::evaluation::Fault;
 use crate::tracing::snippet;
 
 declare_rule! {
@@ -45,8 +45,8 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    for (range, _, fault) in &ctx.faults().states {
-        if let StateFault::Copied(transformation) = fault
+    for (range, _, fault) in &ctx.faults().places {
+        if let Fault::CopiedState(transformation) = fault
             && let Some(at) = ctx.expression_at(*range)
         {
             let message = format!(

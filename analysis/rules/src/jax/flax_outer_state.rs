@@ -2,7 +2,7 @@
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
-use crate::evaluation::StateFault;
+use crate::evaluation::Fault;
 use crate::tracing::snippet;
 
 declare_rule! {
@@ -49,8 +49,8 @@ declare_rule! {
 }
 
 fn check(ctx: &FunctionContext) {
-    for (range, _, fault) in &ctx.faults().states {
-        if *fault == StateFault::Outer
+    for (range, _, fault) in &ctx.faults().places {
+        if *fault == Fault::OuterState
             && let Some(at) = ctx.expression_at(*range)
         {
             let message = format!(

@@ -53,7 +53,7 @@ impl Axes {
     }
 
     /// Returns the axis over which an argument is mapped.
-    fn axis(&self, argument: usize) -> Result<Option<i64>, Unknown> {
+    pub(super) fn axis(&self, argument: usize) -> Result<Option<i64>, Unknown> {
         match self {
             Self::Same(axis) => Ok(*axis),
             Self::Each(axes) => axes.get(argument).copied().unwrap_or(Err(Unknown)),

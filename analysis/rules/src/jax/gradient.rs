@@ -9,7 +9,7 @@ use super::abstract_value::{DType, Leaf, Value};
 use super::evaluate::Evaluator;
 use super::function_transforms::Axes;
 use super::modules::Modules;
-use super::reverse_mode;
+use super::obstacles::{self, Obstacle};
 use super::transformed::{self, Transformed, is_false};
 use super::{Fault, is_of_interest};
 use crate::program::Bound;
@@ -25,6 +25,7 @@ declare_rule! {
     /// - the result is not a scalar, is an integer, or is a tuple without `has_aux=True`
     /// - the argument is an integer, or the function has no argument at the position `argnums`
     /// - the function returns the result of a `lax.while_loop`, which has no derivative in reverse mode
+    /// - the function passes a value that depends on the argument to a host callback, which has no derivative
     ///
     /// ## Why is this bad?
     /// A gradient exists for real scalar results and real arguments. JAX raises at the call.
@@ -159,9 +160,20 @@ fn fault<'a>(
             }
         }
         let reverse = transformed.name != "jacfwd" && positions == [0];
-        (reverse && reverse_mode::returns_while(evaluator, function)).then(|| Fault {
-            message: format!("`jax.{}` cannot differentiate `lax.while_loop`", transformed.name),
-            help: "use `lax.scan`, or `lax.fori_loop` with bounds that are known while tracing",
+        let (obstacle, help) = match obstacles::without_derivative(evaluator, function) {
+            Some(Obstacle::Loop) if reverse => (
+                "`lax.while_loop`",
+                "use `lax.scan`, or `lax.fori_loop` with bounds that are known while tracing",
+            ),
+            Some(Obstacle::Callback) if positions == [0] => (
+                "a host callback",
+                "define its derivative with `jax.custom_jvp`, or pass `jax.lax.stop_gradient(x)` to it",
+            ),
+            _ => return None,
+        };
+        Some(Fault {
+            message: format!("`jax.{}` cannot differentiate {obstacle}", transformed.name),
+            help,
             at,
         })
     })

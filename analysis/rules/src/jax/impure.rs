@@ -15,9 +15,10 @@ use ag_index::dialect::RootKind;
 declare_rule! {
     /// ## What it does
     /// Reports side effects in traced functions that were probably intended for every call: reading a clock, drawing
-    /// random numbers from Python or NumPy, advancing an iterator, incrementing a counter outside the function, and
-    /// `print` of a traced array, unless its text says that the function is being traced. Also reports calls of
-    /// `jax.pure_callback` whose results are not used, because JAX removes them.
+    /// random numbers from Python or NumPy, advancing an iterator, incrementing a counter outside the function unless its
+    /// name says that it counts traces, `print` of a traced array, unless its text says that the function is being
+    /// traced, and f-strings that are passed to `jax.debug.print`. Also reports calls of `jax.pure_callback` whose
+    /// results are not used, because JAX removes them.
     ///
     /// ## Why is this bad?
     /// Python code runs while JAX traces: once for each combination of shapes and dtypes. The clock and the
@@ -137,7 +138,10 @@ fn check(ctx: &FunctionContext) {
             Expr::Subscript(item) if item.slice.is_literal_expr() => outlives(ctx, &item.value, true),
             target => outlives(ctx, target, false),
         };
-        let counts = outlives && !ctx.fact(&assign.value).may_be_tensor() && !is_undone(ctx, assign);
+        let counts = outlives
+            && !ctx.fact(&assign.value).may_be_tensor()
+            && !is_undone(ctx, assign)
+            && !counts_traces(ctx.text(&*assign.target));
         if counts {
             ctx.report(
                 &JAX_IMPURE,
@@ -153,6 +157,12 @@ fn check(ctx: &FunctionContext) {
             .emit();
         }
     }
+}
+
+/// Returns whether the name of a counter tells that it counts traces: `num_traces`, `stats.compiles`.
+fn counts_traces(target: &str) -> bool {
+    let target = target.to_lowercase();
+    ["trace", "tracing", "compil"].iter().any(|word| target.contains(word))
 }
 
 /// Returns a statement that calls `jax.pure_callback` and ignores the result.
@@ -204,6 +214,15 @@ fn effect(ctx: &FunctionContext, call: &ast::ExprCall, at_each_call: bool) -> Op
         return Some((
             format!("`print` runs once, while tracing, and prints a tracer for `{}`", snippet(ctx, value)),
             "use `jax.debug.print(\"{x}\", x=x)`",
+        ));
+    }
+    if let Some(template) = call.arguments.args.first().filter(|it| it.is_f_string_expr())
+        && ctx.resolve(&call.func).is_some_and(|name| name == "jax.debug.print")
+    {
+        let value = snippet(ctx, printed(ctx, template)?);
+        return Some((
+            format!("the f-string is formatted once, while tracing, and shows a tracer for `{value}`"),
+            "pass the value: `jax.debug.print(\"{x}\", x=x)`",
         ));
     }
     if let Some(iterator) = advanced(ctx, call).filter(|_| !at_each_call) {

@@ -3,6 +3,7 @@
 
 mod abstract_value;
 pub(super) mod argument;
+pub(super) mod argument_type;
 mod array_operations;
 mod axes;
 mod axis_names;
@@ -36,9 +37,10 @@ pub(super) mod loops;
 mod mapped_trees;
 mod matched;
 mod modules;
+pub(super) mod number_type;
 pub(crate) mod numpy;
+mod obstacles;
 mod records;
-mod reverse_mode;
 mod shape_functions;
 pub(super) mod stale_value;
 pub(super) mod static_argument;
@@ -47,6 +49,7 @@ pub(super) mod traced_library_function;
 pub(super) mod transformation;
 mod transformed;
 pub(super) mod tree;
+pub(super) mod unused_result;
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
@@ -110,6 +113,11 @@ const CHECKED: [&str; 30] = [
 fn is_of_interest(index: &FileIndex) -> bool {
     index.imports.uses("jax")
         && (!index.roots.is_empty() || CHECKED.iter().any(|name| index.calls.contains_key(*name)))
+}
+
+/// Returns whether a file uses JAX.
+fn uses_jax(index: &FileIndex) -> bool {
+    index.imports.uses("jax")
 }
 
 /// Returns whether a rule applies to a function that is staged in this way. A tracer of `jax.grad` alone has a value, so

@@ -7,9 +7,11 @@ use super::super::FileContext;
 use super::super::declare::declare_rule;
 use super::abstract_value::{DType, Value};
 use super::evaluate::Evaluator;
+use super::function_transforms::Axes;
+use super::obstacles;
 use super::transformed::{self, Transformed};
 use super::{Fault, axes, axis_names, is_of_interest, jit_options};
-use crate::program::Bound;
+use crate::program::{Bound, ScopeId};
 use ag_db::diagnostic::Severity;
 use ag_index::callbacks::argument;
 use ag_syntax::functions::is_generator;
@@ -22,7 +24,9 @@ declare_rule! {
     /// - `static_argnames` and `static_argnums` that name no parameter, or a donated parameter
     /// - `in_axes` and `out_axes` of `jax.vmap` and `jax.pmap` that do not fit the function, its arguments or its
     ///   result, and arrays of different lengths
+    /// - `jax.pure_callback` without `vmap_method`, and ordered callbacks, in a function that `jax.vmap` maps
     /// - collective operations such as `lax.pmean` over an axis that no transformation of the file names
+    /// - a `PartitionSpec` in a `NamedSharding` that names an axis which its mesh does not have
     /// - tangents of `jax.jvp` that do not fit the primals
     ///
     /// ## Why is this bad?
@@ -73,7 +77,8 @@ fn check(ctx: &FileContext) {
         }
         let fault = not_callable(&evaluator, &transformed).or_else(|| match transformed.name.as_str() {
             "jit" => jit_options::fault(&evaluator, &transformed),
-            "vmap" | "pmap" => axes::fault(&evaluator, &transformed),
+            "vmap" => axes::fault(&evaluator, &transformed).or_else(|| callback(&evaluator, &transformed)),
+            "pmap" => axes::fault(&evaluator, &transformed),
             "jvp" => jvp(&evaluator, &transformed),
             _ => None,
         });
@@ -95,7 +100,7 @@ fn check(ctx: &FileContext) {
             .emit();
     }
     for site in &program.calls {
-        if let Some(fault) = other_call(ctx, site.node) {
+        if let Some(fault) = other_call(ctx, site.scope, site.node) {
             fault.report(ctx, &JAX_TRANSFORMATION, site.node, "this argument");
         }
     }
@@ -114,6 +119,21 @@ fn not_callable<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>
     (value.is_not_a_function() || at.is_string_literal_expr()).then(|| Fault {
         message: format!("`jax.{}` expects a function, but receives {}", transformed.name, value.noun()),
         help: "pass the function itself, and pass its arguments to the returned function",
+        at,
+    })
+}
+
+/// Returns the fault if `jax.vmap` is given a function that calls a function of the host with mapped arrays.
+fn callback<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Option<Fault<'a>> {
+    let at = transformed.function()?;
+    let function = evaluator.function(transformed.scope, at)?;
+    let axes = Axes::of_call(transformed.made);
+    let is_mapped: Vec<bool> = (0..function.positional().count())
+        .map(|position| matches!(axes.axis(position), Ok(Some(_))))
+        .collect();
+    obstacles::maps_callback(evaluator, function, &is_mapped).then(|| Fault {
+        message: "`jax.vmap` cannot map the host callback in this function".to_owned(),
+        help: "pass `vmap_method=\"sequential\"` to `jax.pure_callback`; an ordered `io_callback` cannot be mapped",
         at,
     })
 }
@@ -176,8 +196,8 @@ fn jvp<'a>(evaluator: &Evaluator<'_, 'a>, transformed: &Transformed<'a>) -> Opti
 }
 
 /// Returns the fault in a call of another function of JAX that rejects an argument, as far as the source shows it.
-fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Fault<'a>> {
-    const CALLS: [&str; 3] = ["device_put", "named_scope", "ShapeDtypeStruct"];
+fn other_call<'a>(ctx: &FileContext<'a>, scope: ScopeId, call: &'a ast::ExprCall) -> Option<Fault<'a>> {
+    const CALLS: [&str; 4] = ["device_put", "named_scope", "ShapeDtypeStruct", "NamedSharding"];
     let last = match &*call.func {
         Expr::Attribute(attribute) => attribute.attr.as_str(),
         Expr::Name(name) => name.id.as_str(),
@@ -206,6 +226,9 @@ fn other_call<'a>(ctx: &FileContext<'a>, call: &'a ast::ExprCall) -> Option<Faul
                 help: "remove one of them",
                 at,
             })
+        }
+        "jax.sharding.NamedSharding" => {
+            axis_names::not_of_mesh(ctx, scope, argument(call, 0, "mesh")?, argument(call, 1, "spec")?)
         }
         "jax.named_scope" => {
             let at = argument(call, 0, "name")?;

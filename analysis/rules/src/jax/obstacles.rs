@@ -1,5 +1,5 @@
-//! Finds results of `lax.while_loop` that depend on the argument of `jax.grad`. The loop has no derivative in reverse
-//! mode.
+//! Finds results of `lax.while_loop` and of host callbacks that depend on the argument of a transformation: the loop has
+//! no derivative in reverse mode, a callback has none at all, and `jax.vmap` maps a callback only on request.
 
 use std::cell::Cell;
 
@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::abstract_value::Value;
 use super::evaluate::Evaluator;
 use super::function::Function;
+use super::transformed::is_false;
 use crate::program::{Binding, Bound, ScopeId};
 use ag_index::callbacks::argument;
 use ag_syntax::expressions::{natural, sequence};
@@ -94,21 +95,46 @@ enum Dependence {
     Smooth,
     /// The value depends on the argument through a `while_loop`.
     Loop,
+    /// A host callback receives a value that depends on the argument.
+    Callback,
 }
 
-/// Returns whether a function certainly returns the result of a `lax.while_loop` that depends on the first parameter:
+/// What a transformation cannot transform in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    Loop,
+    Callback,
+}
+
+/// Returns what has no derivative, if the result of a function certainly depends on the first parameter through it:
 ///
 /// ```python
 /// def halve(x):
 ///     return lax.while_loop(lambda v: v > 1.0, lambda v: v / 2, x)
 /// ```
-pub(super) fn returns_while<'a>(evaluator: &Evaluator<'_, 'a>, function: Function<'a>) -> bool {
-    Flow { evaluator, steps: Cell::new(MAX_STEPS) }.result(
-        function,
-        &[Passed::of(Dependence::Smooth)],
-        &Parameters::default(),
-        DEEPEST,
-    ) == Dependence::Loop
+pub(super) fn without_derivative<'a>(
+    evaluator: &Evaluator<'_, 'a>,
+    function: Function<'a>,
+) -> Option<Obstacle> {
+    let flow = Flow { evaluator, steps: Cell::new(MAX_STEPS), maps: false };
+    match flow.result(function, &[Passed::of(Dependence::Smooth)], &Parameters::default(), DEEPEST) {
+        Dependence::Loop => Some(Obstacle::Loop),
+        Dependence::Callback => Some(Obstacle::Callback),
+        Dependence::None | Dependence::Smooth => None,
+    }
+}
+
+/// Returns whether a function passes a value that depends on one of its mapped parameters to a callback that `jax.vmap`
+/// does not map: `jax.pure_callback` without `vmap_method`, or `io_callback` with `ordered=True`.
+pub(super) fn maps_callback<'a>(
+    evaluator: &Evaluator<'_, 'a>,
+    function: Function<'a>,
+    is_mapped: &[bool],
+) -> bool {
+    let dependence = |mapped: &bool| if *mapped { Dependence::Smooth } else { Dependence::None };
+    let passed: Vec<Passed> = is_mapped.iter().map(|mapped| Passed::of(dependence(mapped))).collect();
+    let flow = Flow { evaluator, steps: Cell::new(MAX_STEPS), maps: true };
+    flow.result(function, &passed, &Parameters::default(), DEEPEST) == Dependence::Callback
 }
 
 /// The known properties of the parameters of a function that is followed.
@@ -137,6 +163,8 @@ struct Flow<'e, 'c, 'a> {
     evaluator: &'e Evaluator<'c, 'a>,
     /// The number of expressions that may still be followed. A variable is followed again at each use.
     steps: Cell<usize>,
+    /// Whether the function is mapped. If not, it is differentiated.
+    maps: bool,
 }
 
 impl<'a> Flow<'_, '_, 'a> {
@@ -149,10 +177,45 @@ impl<'a> Flow<'_, '_, 'a> {
         known: &Parameters<'a>,
         depth: usize,
     ) -> Dependence {
-        match self.entered(function, arguments, known) {
-            Some((returned, scope, known)) => self.of(returned, scope, &known, depth),
-            None => Dependence::None,
-        }
+        let Some((returned, scope, known)) = self.entered(function, arguments, known) else {
+            return Dependence::None;
+        };
+        let statements = match function {
+            Function::Def(def) => def.body.as_slice(),
+            _ => &[],
+        };
+        // `io_callback(log, None, loss)`
+        let unused = statements.iter().filter_map(|statement| statement.as_expr_stmt()?.value.as_call_expr());
+        let unused = unused.filter_map(|call| self.of_callback(call, scope, &known, depth)).max();
+        unused.unwrap_or(Dependence::None).max(self.of(returned, scope, &known, depth))
+    }
+
+    /// Returns the dependence of the result of a host callback; `None` for other calls.
+    fn of_callback(
+        &self,
+        call: &'a ast::ExprCall,
+        scope: ScopeId,
+        known: &Parameters<'a>,
+        depth: usize,
+    ) -> Option<Dependence> {
+        let name = self.evaluator.ctx.resolve(&call.func)?;
+        let keyword = |name: &str| call.arguments.find_keyword(name).map(|keyword| &keyword.value);
+        let is_rejected = match &*name {
+            "jax.pure_callback" => {
+                !self.maps
+                    || !call.arguments.keywords.iter().any(|keyword| {
+                        let name = keyword.arg.as_ref();
+                        name.is_none_or(|name| matches!(name.as_str(), "vmap_method" | "vectorized"))
+                    })
+            }
+            "jax.experimental.io_callback" => {
+                !self.maps || keyword("ordered").is_some_and(|value| !is_false(value))
+            }
+            _ => return None,
+        };
+        let values = call.arguments.args.iter().skip(2).map(|value| self.of(value, scope, known, depth));
+        let depends = values.max().unwrap_or(Dependence::None);
+        Some(if depends > Dependence::None && is_rejected { Dependence::Callback } else { depends })
     }
 
     /// Returns the expression that a function returns, the scope of its body, and the known properties of its
@@ -315,7 +378,13 @@ impl<'a> Flow<'_, '_, 'a> {
         let is_integer =
             matches!(&value, Value::Leaf(leaf) if leaf.dtype.is_some_and(|(it, _)| !it.is_inexact()));
         let depends = self.of(init, scope, known, depth).max(reads);
-        if depends > Dependence::None && !is_integer { Dependence::Loop } else { Dependence::None }
+        if depends == Dependence::Callback || self.maps {
+            depends
+        } else if depends > Dependence::None && !is_integer {
+            Dependence::Loop
+        } else {
+            Dependence::None
+        }
     }
 
     fn of(&self, expression: &'a Expr, scope: ScopeId, known: &Parameters<'a>, depth: usize) -> Dependence {
@@ -374,9 +443,13 @@ impl<'a> Flow<'_, '_, 'a> {
     ) -> Dependence {
         let of = |expression: &'a Expr| self.of(expression, scope, known, depth);
         let all = || call.arguments.args.iter().map(of).max().unwrap_or(Dependence::None);
+        if let Some(dependence) = self.of_callback(call, scope, known, depth) {
+            return dependence;
+        }
         if let Some(name) = self.evaluator.ctx.resolve(&call.func) {
             let (module, function) = name.rsplit_once('.').unwrap_or_default();
             return match (module, function) {
+                ("jax.lax", "stop_gradient") if self.maps => all(),
                 ("jax.lax", "while_loop") => {
                     let Some(init) = argument(call, 2, "init_val") else { return Dependence::None };
                     // The body reads variables from outside.
