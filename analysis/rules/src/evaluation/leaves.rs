@@ -80,7 +80,7 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Returns the fields of an object that JAX traces: those of a named tuple, of a dataclass that is registered as a
     /// pytree, and of a module of Equinox, without static fields. Other objects have none.
-    fn traced_fields(&self, object: &Object<'a>) -> Option<Vec<&'a str>> {
+    pub(super) fn traced_fields(&self, object: &Object<'a>) -> Option<Vec<&'a str>> {
         let hierarchy = self.hierarchy(object.class)?;
         let of_library =
             matches!(hierarchy.library.as_deref(), Some("equinox.Module" | "flax.struct.PyTreeNode"));

@@ -166,6 +166,8 @@ pub(super) struct Evaluation<'c, 'a> {
     recreated: FxHashMap<(Document, TextRange), Reach>,
     /// The compiled function that is being evaluated.
     function: Option<FunctionKey<'a>>,
+    /// Whether `jax.jit` traces all arguments of this function.
+    traces_arguments: bool,
     /// The objects whose methods are compiled, by their addresses.
     receivers: FxHashMap<*const Object<'a>, Rc<Object<'a>>>,
     /// The constants with which compiled functions have been called.
@@ -278,6 +280,7 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             have_created: FxHashSet::default(),
             recreated: FxHashMap::default(),
             function: None,
+            traces_arguments: false,
             receivers: FxHashMap::default(),
             signatures: FxHashSet::default(),
             captures: Vec::new(),

@@ -5,6 +5,7 @@ use ag_syntax::expressions;
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+use super::captures::Holder;
 use super::leaks::Place;
 use super::values::{Flow, Function, Value};
 use super::{Evaluated, Evaluation, Frame, Framework, MOST_ITERATIONS, Stop};
@@ -344,11 +345,9 @@ impl<'a> Evaluation<'_, 'a> {
                 if matches!(object, Value::Tensor(..)) && attribute.attr.as_str() == "data" {
                     return Err(Stop);
                 }
-                // Rules about syntax find changes of objects with a name: `model.rate = 0.1`.
-                if let Value::Object(changed) = &object
-                    && !attribute.value.is_name_expr()
-                {
-                    self.changed(changed, &attribute.attr, &value);
+                if let Value::Object(changed) = &object {
+                    let is_named = attribute.value.is_name_expr();
+                    self.changed(&Holder::Object(changed.clone()), is_named, &attribute.attr, &value);
                 }
                 self.set_attribute(&object, &attribute.attr, value, target.range());
             }
@@ -394,6 +393,9 @@ impl<'a> Evaluation<'_, 'a> {
                     return Ok(());
                 }
                 let container = self.value(&item.value, frame)?;
+                if let (Value::Dict(items), Some(key)) = (&container, key.key()) {
+                    self.changed(&Holder::Dictionary(items.clone()), false, &key, &value);
+                }
                 if let Some(name) = Value::global_item(&item.value, &key, frame) {
                     self.assigned(None, &name, target.range());
                 }

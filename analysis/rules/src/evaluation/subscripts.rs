@@ -86,6 +86,9 @@ impl<'a> Evaluation<'_, 'a> {
             }
             _ => {
                 let found = element(&value, &key);
+                if let Some(key) = key.key() {
+                    self.captured(&value, &key, &found, item.range());
+                }
                 if let (Value::Int(_), Some(name)) = (&found, Value::global_item(&item.value, &key, frame)) {
                     self.read(None, &name, &found);
                 }

@@ -64,6 +64,11 @@ impl Constants {
         constants
     }
 
+    /// Returns whether JAX traces all arguments.
+    pub(super) fn are_none(&self) -> bool {
+        self.positions.is_empty() && self.names.is_empty() && !self.numbers && !self.more
+    }
+
     /// Returns whether numbers, texts and functions are constants.
     pub(super) fn traces_only_arrays(&self) -> bool {
         self.numbers
