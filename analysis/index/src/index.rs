@@ -16,6 +16,7 @@ mod replaceable;
 mod self_nesting;
 mod signature;
 pub(crate) mod walk;
+mod wrapped;
 
 use ruff_index::IndexVec;
 use ruff_python_ast::name::Name;
@@ -220,6 +221,7 @@ impl FileIndex {
                 identity_decorators::imported(db, document, &index.imports, decorator)
             });
         keras_classes::add_methods(&mut index);
+        wrapped::mark(&mut index, parsed.suite());
         roots::name_features(&mut index, parsed.suite());
         roots::resolve_static_arguments(&mut index, parsed.suite());
         index.shrink();

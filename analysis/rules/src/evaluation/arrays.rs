@@ -535,7 +535,8 @@ fn returns_array(name: &str) -> bool {
 }
 
 fn transformed<'a>(function: &Value<'a>, transformation: Transformation, passing: Passing) -> Value<'a> {
-    Value::Transformed(Rc::new(Transformed { function: function.clone(), transformation, passing }))
+    let (function, options) = (function.clone(), [None, None]);
+    Value::Transformed(Rc::new(Transformed { function, transformation, passing, options }))
 }
 
 /// Returns how `jax.grad` or a similar function passes arguments, if it differentiates the first one.

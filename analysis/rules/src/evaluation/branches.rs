@@ -78,18 +78,28 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Evaluates statements. An exception in them ends only these.
     pub(super) fn attempt(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
+        self.attempted(|it| it.block(body, frame)).map(|flow| flow.unwrap_or(Flow::Leave))
+    }
+
+    /// Evaluates code in which an exception ends only this code. Returns `None` if there is one.
+    pub(super) fn attempted<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Evaluated<T>,
+    ) -> Evaluated<Option<T>> {
         let (depth, nested, conditions) = (self.depth, self.nested, self.conditions);
         let (traced, yielded, returns) = (self.traced.len(), self.yielded.len(), self.returns.len());
-        match self.block(body, frame) {
+        let functional = self.functional.len();
+        match run(self) {
             Err(Stop) if self.steps > MOST_STEPS => Err(Stop),
             Err(Stop) => {
                 (self.depth, self.nested, self.conditions) = (depth, nested, conditions);
                 self.traced.truncate(traced);
+                self.functional.truncate(functional);
                 self.yielded.truncate(yielded);
                 self.returns.truncate(returns);
-                Ok(Flow::Leave)
+                Ok(None)
             }
-            flow => flow,
+            result => result.map(Some),
         }
     }
 

@@ -101,6 +101,12 @@ impl<'a> Evaluation<'_, 'a> {
                     };
                     Value::Compiled(Rc::new(Compiled::new(value, arguments.compile_mode())))
                 }
+                Some("torch.fx.wrap") => {
+                    if let Value::Function(function) = &value {
+                        self.wrapped.insert(function.def.name.to_string());
+                    }
+                    value
+                }
                 Some("torch.jit.script") => Value::Compiled(Rc::new(Compiled::new(value, Mode::Script))),
                 Some(
                     "torch.no_grad"
@@ -168,6 +174,7 @@ impl<'a> Evaluation<'_, 'a> {
                 value
             }
             Value::Partial(partial) => {
+                self.check_derivative(partial, range);
                 let mut keywords = partial.keywords.clone();
                 keywords.retain(|(name, _)| !arguments.keywords.iter().any(|(known, _)| known == name));
                 let positional = partial.positional.iter().cloned().chain(arguments.positional).collect();
@@ -175,6 +182,9 @@ impl<'a> Evaluation<'_, 'a> {
                 self.call(&partial.function, Arguments { positional, keywords, open: false }, range)
             }
             Value::Compiled(compiled) => self.compiled_call(compiled, arguments, range),
+            Value::Transformed(transformed) if self.framework == Framework::Torch => {
+                self.functional_call(transformed, arguments, range)
+            }
             Value::Transformed(transformed) => self.transformed_call(transformed, arguments, range),
             Value::Weights(exist) => {
                 if !exist.replace(true) {
@@ -400,6 +410,7 @@ impl<'a> Evaluation<'_, 'a> {
         if self.stateful_method(object, name, &arguments, range) {
             return Ok(Value::Unknown);
         }
+        self.check_program_method(object, name, range);
         if let Value::Program(program) = object {
             return Ok(self.program_method(program, name, &arguments));
         }
@@ -550,6 +561,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let Some(key) = arguments.get(0, "key").and_then(Value::key) else {
                     return Ok(Value::Unknown);
                 };
+                self.reads_key(object, &Value::Text(key.clone()));
                 let items = items.borrow();
                 let found = items.as_ref().and_then(|items| items.iter().find(|(known, _)| *known == key));
                 let default = || arguments.get(1, "default").cloned().unwrap_or(Value::None);
@@ -582,7 +594,7 @@ pub(super) fn shown(shape: &[Size]) -> String {
     let sizes = shape.iter().map(|size| match size {
         Size::Known(size) => size.to_string(),
         Size::Dynamic(_) => "dynamic".to_owned(),
-        Size::Derived | Size::Data | Size::Unknown => "?".to_owned(),
+        Size::Derived | Size::Quotient(..) | Size::Data | Size::Unknown => "?".to_owned(),
     });
     format!("({})", sizes.collect::<Vec<_>>().join(", "))
 }

@@ -12,6 +12,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::TextRange;
 
 use super::calls::Arguments;
@@ -76,7 +77,7 @@ impl<'a> Evaluation<'_, 'a> {
     /// Evaluates `torch.save(value, path)` and `torch.export.save(program, path)`.
     pub(super) fn saved(&mut self, value: Option<&Value<'a>>, path: Option<&Value<'a>>) {
         match path {
-            Some(Value::Text(path)) => {
+            Some(Value::Text(path) | Value::Path(path)) => {
                 let saved = value.map_or(Value::Unknown, copied);
                 self.files.insert(path.to_string(), saved);
             }
@@ -85,9 +86,38 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
+    /// Returns the path of a file in a folder that is not known. Where the program composes it in the same way, it is
+    /// assumed to be the same file.
+    pub(super) fn unknown_path(&self, path: &str) -> Value<'a> {
+        let is_named = path.rsplit(['/', '}', ')']).next().is_some_and(|name| name.contains('.'));
+        if is_named && !self.explores() { Value::Path(path.into()) } else { Value::Unknown }
+    }
+
+    /// Evaluates `os.path.join(folder, "best.pt")`.
+    pub(super) fn joined_path(&self, arguments: &Arguments<'a>, written: &ast::Arguments) -> Value<'a> {
+        let has_stars = written.args.iter().any(Expr::is_starred_expr);
+        if has_stars || arguments.len() != written.args.len() {
+            return Value::Unknown;
+        }
+        let mut is_known = true;
+        let parts = arguments.positional.iter().zip(&written.args).map(|(value, expression)| match value {
+            Value::Text(text) => text.to_string(),
+            Value::Path(path) => {
+                is_known = false;
+                path.to_string()
+            }
+            _ => {
+                is_known = false;
+                format!("{{{}}}", self.ctx.text(expression))
+            }
+        });
+        let path = parts.collect::<Vec<_>>().join("/");
+        if is_known { Value::Text(path.into()) } else { self.unknown_path(&path) }
+    }
+
     /// Evaluates `torch.load(path)` and `torch.export.load(path)`.
     pub(super) fn loaded(&self, path: Option<&Value<'a>>) -> Value<'a> {
-        let Some(Value::Text(path)) = path else { return Value::Unknown };
+        let Some(Value::Text(path) | Value::Path(path)) = path else { return Value::Unknown };
         self.files.get(&**path).map_or(Value::Unknown, copied)
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Hierarchy<'a> {
     is_record: bool,
     pub(super) is_named_tuple: bool,
     /// Whether the class is a `torch.autograd.Function`.
-    is_differentiable: bool,
+    pub is_differentiable: bool,
     /// The module of torch from which the class derives: `Linear`, `ModuleList`.
     pub base: Option<String>,
     /// The base that is a class of a library, which may have other attributes.
@@ -413,6 +413,7 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(Value::Unknown);
         }
         let is_apply = hierarchy.is_differentiable && name == "apply";
+        let classes = hierarchy.classes.clone();
         for owner in hierarchy.classes {
             if let Some(value) = self.class_attribute(owner, name) {
                 return Ok(value);
@@ -425,10 +426,16 @@ impl<'a> Evaluation<'_, 'a> {
                 if def.is_async || has("property") {
                     return Ok(Value::Unknown);
                 }
-                let owner = Some(owner).filter(|_| !has("staticmethod") && !has("classmethod"));
+                let owner = Some(owner).filter(|_| is_apply || !has("staticmethod") && !has("classmethod"));
                 let function = Function { def, scope: self.module.clone(), receiver: None, class: owner };
                 let function = Value::Function(Rc::new(function));
+                let has_context = !classes.iter().any(|class| method(class, "setup_context").is_some());
                 let first = match () {
+                    // `forward(x)`, beside `setup_context(ctx, inputs, output)`
+                    () if is_apply && !has_context => {
+                        let (positional, keywords) = (Vec::new(), Vec::new());
+                        return Ok(Value::Partial(Rc::new(Partial { function, positional, keywords })));
+                    }
                     // `forward(ctx, x)`
                     () if is_apply => Value::Unknown,
                     () if has("classmethod") && def.decorator_list.len() == 1 => Value::Class(class),
@@ -509,7 +516,7 @@ pub(super) fn method<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a
 }
 
 /// Returns the value that the body of a class assigns to a name.
-fn assigned<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a Expr> {
+pub(super) fn assigned<'a>(class: &'a ast::StmtClassDef, name: &str) -> Option<&'a Expr> {
     class.body.iter().find_map(|statement| match statement {
         Stmt::Assign(node) => {
             let is_it = |target: &Expr| target.as_name_expr().is_some_and(|it| it.id == name);

@@ -79,6 +79,8 @@ fn is_independent(kind: Kind) -> bool {
             | Kind::Symbol
             | Kind::Frozen
             | Kind::Count
+            | Kind::Derivative
+            | Kind::Global
     )
 }
 

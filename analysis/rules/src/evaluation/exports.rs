@@ -20,15 +20,16 @@ pub(super) struct Declared {
 }
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Evaluates `Dim("batch", max=8)`. Dimensions of the same name are the same.
+    /// Evaluates `Dim("batch", max=8)`. Dimensions of the same name and range are the same.
     pub(super) fn declare(&mut self, arguments: &Arguments<'a>) -> Value<'a> {
         let Some(Value::Text(name)) = arguments.get(0, "name") else { return Value::Unknown };
-        if let Some(known) = self.declared.iter().find(|it| it.name == *name) {
+        let bound = |name| arguments.get(usize::MAX, name).and_then(Value::as_int);
+        let (min, max) = (bound("min"), bound("max"));
+        let is_same = |it: &&Declared| it.name == *name && it.min == min && it.max == max;
+        if let Some(known) = self.declared.iter().find(is_same) {
             return Value::Dim(known.id);
         }
         self.dimensions += 1;
-        let bound = |name| arguments.get(usize::MAX, name).and_then(Value::as_int);
-        let (min, max) = (bound("min"), bound("max"));
         self.declared.push(Declared { name: name.clone(), id: self.dimensions, min, max });
         Value::Dim(self.dimensions)
     }
@@ -110,7 +111,8 @@ impl<'a> Evaluation<'_, 'a> {
             let exported = Compiled::new(model.clone(), Mode::Export);
             let (exported, inputs) = (Value::Compiled(Rc::new(exported)), inputs.to_vec());
             let call = Arguments::of(inputs.clone());
-            let (program, _) = self.program(Mode::Export, inputs, |it| it.call(&exported, call, range))?;
+            let (program, _) =
+                self.program(Mode::Export, model, inputs, |it| it.call(&exported, call, range))?;
             return Ok(program);
         }
         let Some(model @ Value::Object(object)) = arguments.get(0, "mod") else { return Ok(Value::Unknown) };
@@ -168,7 +170,7 @@ impl<'a> Evaluation<'_, 'a> {
         let exported = Compiled::new(model.clone(), Mode::Export);
         let inputs = call.positional.clone();
         let exported = Value::Compiled(Rc::new(exported));
-        let (program, _) = self.program(Mode::Export, inputs, |it| it.call(&exported, call, range))?;
+        let (program, _) = self.program(Mode::Export, model, inputs, |it| it.call(&exported, call, range))?;
         Ok(program)
     }
 }

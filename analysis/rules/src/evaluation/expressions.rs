@@ -61,8 +61,11 @@ impl<'a> Evaluation<'_, 'a> {
                     if matches!(value, Value::Unknown) {
                         return Ok(self.of_library(expression, frame));
                     }
-                    if matches!(value, Value::Int(_)) && frame.scope.is_global(name) {
-                        self.read(None, name, &value);
+                    if frame.scope.is_global(name) {
+                        if matches!(value, Value::Int(_)) {
+                            self.read(None, name, &value);
+                        }
+                        self.script_reads(name, &value, expression.range());
                     }
                     value
                 }
@@ -77,6 +80,11 @@ impl<'a> Evaluation<'_, 'a> {
                         self.of_library(expression, frame)
                     }
                     value => {
+                        if matches!(object, Value::Object(_)) {
+                            self.reads_escaped(&object, &attribute.attr);
+                            self.reads_stacked(&object, &attribute.attr, attribute.range());
+                            self.mixed_attribute(&attribute.attr, &value, attribute.range());
+                        }
                         self.read_mode(&attribute.attr, &value, attribute.range());
                         self.captured(&object, &attribute.attr, &value, attribute.range());
                         value
@@ -334,6 +342,9 @@ impl<'a> Evaluation<'_, 'a> {
             return Ok(value);
         }
         if let Some(name) = name {
+            if name == "os.path.join" && !self.explores() {
+                return Ok(self.joined_path(&arguments, &call.arguments));
+            }
             // The rule about calls of `torch.export.export` reports literals.
             if name == "torch.export.export"
                 && matches!(arguments.get(1, "args"), Some(Value::Tensor(..) | Value::List(_)))
@@ -374,6 +385,7 @@ impl<'a> Evaluation<'_, 'a> {
                     self.untraceable(&name, call.range());
                     return Ok(Value::None);
                 }
+                self.check_transformed_method(&object, &attribute.attr, &arguments, call.range());
                 if matches!(object, Value::Tensor(..))
                     && attribute.attr.as_str() == "requires_grad_"
                     && arguments.values().all(|value| value.truth() == Some(true))
@@ -416,6 +428,9 @@ impl<'a> Evaluation<'_, 'a> {
                         )
                     })?;
                     return Ok(result.with_dtype(dtypes::of_method(*dtype, &attribute.attr, &arguments)));
+                }
+                if matches!(object, Value::Compiled(_)) {
+                    self.check_program_method(&object, &attribute.attr, call.range());
                 }
                 let callee = self.attribute(&object, &attribute.attr)?;
                 if matches!((&object, &callee), (Value::Object(_), Value::Lambda(_))) {
@@ -490,28 +505,64 @@ impl<'a> Evaluation<'_, 'a> {
         texts.find_map(|text| text.get(text.find(name)?..)?.get(..name.len()))
     }
 
-    /// Returns the text of an f-string whose values are texts and integers.
+    /// Returns the text of an f-string whose values are known. If a part at its start is not known, it may be a path:
+    /// `f"{folder}/best.pt"`.
     fn formatted(&mut self, text: &'a ast::ExprFString, frame: &Frame<'a>) -> Evaluated<Value<'a>> {
         let mut formatted = String::new();
-        let mut is_known = true;
+        let mut unknown_parts = 0;
         for element in text.value.elements() {
             match element {
                 ast::InterpolatedStringElement::Literal(literal) => formatted.push_str(&literal.value),
                 ast::InterpolatedStringElement::Interpolation(part) => {
-                    let is_plain = part.format_spec.is_none() && part.conversion.is_none();
                     let value = self.value(&part.expression, frame)?;
                     if part.format_spec.is_some() {
                         self.used_operand(&value, part.range());
                     }
-                    match value {
-                        Value::Text(text) if is_plain => formatted.push_str(&text),
-                        Value::Int(value) if is_plain => formatted.push_str(&value.to_string()),
-                        _ => is_known = false,
+                    let spec = part.format_spec.as_deref().map_or(Some(""), literal_spec);
+                    let known =
+                        spec.filter(|_| part.conversion.is_none()).and_then(|spec| in_format(&value, spec));
+                    match known {
+                        Some(known) => formatted.push_str(&known),
+                        None => {
+                            unknown_parts += 1;
+                            formatted.push_str(self.ctx.text(part));
+                        }
                     }
                 }
             }
         }
-        Ok(if is_known { Value::Text(formatted.into()) } else { Value::Unknown })
+        Ok(match unknown_parts {
+            0 => Value::Text(formatted.into()),
+            _ => self.unknown_path(&formatted),
+        })
+    }
+}
+
+/// Returns the format of a value in an f-string: `03d` in `f"{step:03d}"`.
+fn literal_spec(spec: &ast::InterpolatedStringFormatSpec) -> Option<&str> {
+    match &*spec.elements {
+        [ast::InterpolatedStringElement::Literal(literal)] => Some(&literal.value),
+        _ => None,
+    }
+}
+
+/// Returns the text of a value in a format: `{}`, `{:03d}`, `{:.2f}`.
+fn in_format(value: &Value, spec: &str) -> Option<String> {
+    let kind = spec.chars().last().filter(char::is_ascii_alphabetic);
+    let digits = kind.map_or(spec, |kind| spec.trim_end_matches(kind));
+    let (width, precision) =
+        digits.split_once('.').map_or((digits, None), |(width, rest)| (width, Some(rest)));
+    let is_padded = width.starts_with('0');
+    let width: usize = if width.is_empty() { 0 } else { width.parse().ok().filter(|width| *width < 64)? };
+    match (value, kind, precision) {
+        (Value::Text(text), None | Some('s'), None) if width == 0 => Some(text.to_string()),
+        (Value::Int(value), None | Some('d'), None) if is_padded => Some(format!("{value:0width$}")),
+        (Value::Int(value), None | Some('d'), None) => Some(format!("{value:width$}")),
+        (Value::Float(value), Some('f'), precision) if width == 0 => {
+            let precision: usize = precision.map_or(Some(6), |it| it.parse().ok()).filter(|it| *it < 20)?;
+            Some(format!("{value:.precision$}"))
+        }
+        _ => None,
     }
 }
 

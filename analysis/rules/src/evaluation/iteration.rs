@@ -23,6 +23,30 @@ impl<'a> Evaluation<'_, 'a> {
         self.elements(&value)
     }
 
+    /// Returns the first numbers of `range(1000)`, which is too long to be evaluated as a whole.
+    pub(super) fn first_numbers(
+        &mut self,
+        iterable: &'a Expr,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Option<Vec<Value<'a>>>> {
+        let Expr::Call(call) = iterable else { return Ok(None) };
+        if !call.func.as_name_expr().is_some_and(|name| name.id == "range" && !frame.scope.knows("range")) {
+            return Ok(None);
+        }
+        let bounds = self.arguments(&call.arguments, frame)?;
+        let ints: Option<Vec<i64>> = bounds.positional.iter().map(Value::as_int).collect();
+        let (start, end, step) = match ints.as_deref() {
+            Some([end]) => (0, *end, 1),
+            Some([start, end]) => (*start, *end, 1),
+            Some([start, end, step]) => (*start, *end, *step),
+            _ => return Ok(None),
+        };
+        let is_within = |index: &i64| if step > 0 { *index < end } else { *index > end };
+        let first = std::iter::successors(Some(start), |index| index.checked_add(step));
+        let first = first.take_while(is_within).take(MOST_ITERATIONS);
+        Ok((step != 0 && !bounds.open).then(|| first.map(Value::Int).collect()))
+    }
+
     /// Returns the values that iteration over a value yields.
     pub(super) fn elements(&mut self, value: &Value<'a>) -> Evaluated<Option<Vec<Value<'a>>>> {
         Ok(match value {

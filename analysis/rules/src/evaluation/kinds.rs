@@ -71,12 +71,34 @@ pub(crate) enum Kind {
     Stale,
     /// An exported program does not accept the sizes of an input.
     Input,
+    /// A call passes another constant to an exported program than the example.
+    Constant,
+    /// A call passes arguments to a scripted function that do not have its types.
+    Scripted,
+    /// A scripted or traced module does not have a method.
+    Method,
+    /// An exported program is called itself.
+    Called,
     /// A recorded program keeps the mode that a module had: `self.training`.
     Training,
     /// Python needs the value of a symbolic value of `torch.fx`.
     Symbol,
     /// A module does not have the keys of the parameters that it loads.
     Keys,
+    /// A function that `torch.func` transforms calls a `torch.autograd.Function` that does not allow it.
+    Derivative,
+    /// A function cannot be differentiated by `torch.func.grad`.
+    Gradient,
+    /// `torch.vmap` does not accept its arguments, or the result of its function.
+    Mapped,
+    /// A mapped module reads an attribute that differs between the modules whose parameters are stacked.
+    Stacked,
+    /// A mapped function assigns a Tensor to an attribute, which other code reads after the call.
+    Escaped,
+    /// An example input of a traced module is not a Tensor.
+    Example,
+    /// TorchScript reads a variable of the module.
+    Global,
     /// A control flow operator does not accept what a function returns.
     Operator,
     /// Code assigns an attribute of a module for whose values a function is compiled again.

@@ -13,7 +13,7 @@ use super::sizes::{self, Checked};
 use super::tensor_methods::{BROADCAST, ELEMENTWISE, REDUCTIONS, SCALARS, requested};
 use super::traced::{Compiled, Mode};
 use super::values::{Convolution, Layer, Partial, Shape, Size, Value};
-use super::{Evaluated, Evaluation, Framework, dtypes};
+use super::{Evaluated, Evaluation, Framework, Stop, dtypes};
 
 /// Functions of NumPy that return an array of the same dtype.
 const ARRAYS: [&str; 7] = ["abs", "array", "asarray", "clip", "maximum", "minimum", "sign"];
@@ -32,6 +32,9 @@ impl<'a> Evaluation<'_, 'a> {
         // `consume_prefix_in_state_dict_if_present(state, "_orig_mod.")` renames the keys.
         if name != "torch.save" {
             arguments.values().filter(|value| matches!(value, Value::State(_))).for_each(Value::forget);
+        }
+        if let Some(what) = self.sized_by_symbol(name, &arguments) {
+            return Err(self.needs_symbol(&what, range));
         }
         if let Some(value) = self.library_of_symbol(name, &arguments) {
             return Ok(value);
@@ -59,10 +62,10 @@ impl<'a> Evaluation<'_, 'a> {
             }
             "jit.script" => {
                 let function = arguments.get(0, "obj");
-                return Ok(match function {
-                    Some(function) => self.scripted(&function.clone()),
-                    None => Value::Unknown,
-                });
+                return match function {
+                    Some(function) => self.scripted(&function.clone(), range),
+                    None => Ok(Value::Unknown),
+                };
             }
             "utils.data.DataLoader" if !arguments.open => return Ok(self.loader(&arguments)),
             "utils.data.TensorDataset" if !arguments.open => {
@@ -84,10 +87,18 @@ impl<'a> Evaluation<'_, 'a> {
                 let inputs = inputs.into_iter();
                 let inputs: Vec<_> =
                     inputs.map(|it| if is_unknown(&it) { Value::unshaped() } else { it }).collect();
+                if let Some(input) = inputs.iter().find_map(Value::constant)
+                    && !self.is_exploring
+                {
+                    let message =
+                        format!("`torch.jit.trace` accepts only Tensors as example inputs, not `{input}`");
+                    self.report(range, Kind::Example, message);
+                    return Err(Stop);
+                }
                 let traced = compiled(&model, Mode::Trace);
                 let call = Arguments::of(inputs.clone());
                 let (program, result) =
-                    self.program(Mode::Trace, inputs, |it| it.call(&traced, call, range))?;
+                    self.program(Mode::Trace, &model, inputs, |it| it.call(&traced, call, range))?;
                 let is_strict = arguments.get(usize::MAX, "strict").is_none();
                 self.check_result(&result, is_strict, range);
                 // The recorded graph runs, not the function.
@@ -96,10 +107,15 @@ impl<'a> Evaluation<'_, 'a> {
             "export.export" => return self.export(&arguments, range),
             "fx.symbolic_trace" => return self.symbolic_trace(&arguments, range),
             "fx.wrap" => {
-                if let Some(Value::Text(name)) = arguments.get(0, "fn_or_name") {
-                    self.wrapped.insert(name.to_string());
+                let function = arguments.get(0, "fn_or_name");
+                match function {
+                    Some(Value::Text(name)) => drop(self.wrapped.insert(name.to_string())),
+                    Some(Value::Function(function)) => {
+                        self.wrapped.insert(function.def.name.to_string());
+                    }
+                    _ => {}
                 }
-                return Ok(Value::Unknown);
+                return Ok(function.cloned().unwrap_or(Value::Unknown));
             }
             "save" | "export.save" => {
                 let value = arguments.get(0, if function == "save" { "obj" } else { "ep" });
@@ -110,8 +126,12 @@ impl<'a> Evaluation<'_, 'a> {
             _ if function.ends_with("while_loop") && !arguments.open => {
                 return self.while_loop(&arguments, range);
             }
+            "cond" if !arguments.open => return self.cond(&arguments, range),
             "export.Dim" => return Ok(self.declare(&arguments)),
             _ => {}
+        }
+        if let Some(value) = self.functional(function, &arguments, range)? {
+            return Ok(value);
         }
         self.converts |= function.contains("autocast") || function.starts_with("set_default_");
         if arguments.open {
@@ -277,6 +297,7 @@ impl<'a> Evaluation<'_, 'a> {
             )));
         }
         match (name, arguments.positional.as_slice()) {
+            ("copy.deepcopy", [value]) => return Ok(self.deep_copy(value)),
             ("logging.getLogger", _) => return Ok(Value::Library(LOGGER.into())),
             ("functools.partial", [function, rest @ ..]) if !arguments.open => {
                 let (function, positional) = (function.clone(), rest.to_vec());

@@ -26,6 +26,7 @@ mod captures;
 mod checkpoints;
 mod classes;
 mod containers;
+mod copies;
 mod creations;
 mod dtypes;
 mod effects;
@@ -33,6 +34,7 @@ mod explored;
 mod exports;
 mod expressions;
 mod faults;
+mod functional;
 mod hooks;
 mod iteration;
 mod iterators;
@@ -51,6 +53,8 @@ mod operators;
 mod packages;
 mod patterns;
 mod recorded;
+mod scopes;
+mod scripts;
 mod sizes;
 mod statements;
 mod submodules;
@@ -61,6 +65,7 @@ mod traced;
 mod tracers;
 mod transformations;
 mod trees;
+mod uses;
 mod values;
 
 use std::collections::VecDeque;
@@ -206,6 +211,14 @@ pub(super) struct Evaluation<'c, 'a> {
     wrapped: FxHashSet<String>,
     /// What the program has saved in files, by their paths.
     files: FxHashMap<String, Value<'a>>,
+    /// The transforms of `torch.func` that are being evaluated, each with whether it maps its function.
+    functional: Vec<bool>,
+    /// The attributes that differ between the modules whose parameters the program has stacked, each with the class.
+    stacked: Vec<(*const ast::StmtClassDef, String)>,
+    /// The attributes to which mapped functions have assigned Tensors.
+    escaped: Vec<functional::Escaped<'a>>,
+    /// Whether the value of the assignment that is being evaluated uses a local Tensor, in a transformed function.
+    is_computed: bool,
     /// The expressions of each evaluated function that are Tensors by their types.
     types: FxHashMap<(Document, TextRange), FxHashSet<TextRange>>,
 }
@@ -300,6 +313,10 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             changes: Vec::new(),
             wrapped: FxHashSet::default(),
             files: FxHashMap::default(),
+            functional: Vec::new(),
+            stacked: Vec::new(),
+            escaped: Vec::new(),
+            is_computed: false,
             types: FxHashMap::default(),
         }
     }
@@ -321,13 +338,16 @@ fn evaluate<'a>(ctx: &FileContext<'a>, contexts: &Contexts<'a>) -> Vec<Found> {
                 evaluation.depth = 0;
                 evaluation.traced.clear();
                 evaluation.yielded.clear();
+                evaluation.functional.clear();
                 evaluation.nested = 0;
                 let _: Evaluated<Value> = evaluation.run(&function, Vec::new(), Vec::new());
             }
         }
     }
     evaluation.finish();
-    let compiles = evaluation.modules.iter().any(|module| explored::compiles(module.ctx.text));
+    let compiles = evaluation.modules.iter().any(|module| {
+        explored::compiles(module.ctx.text) || functional::transforms_derivatives(module.ctx.text)
+    });
     let mut found = evaluation.found;
     if compiles {
         explored::extend(&mut found, ctx, contexts);

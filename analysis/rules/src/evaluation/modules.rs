@@ -72,7 +72,19 @@ fn is_program(index: &FileIndex) -> bool {
     index.imports.uses("torch")
         && (compiles
             || ["export", "script", "symbolic_trace", "trace", "while_loop"].iter().any(is_called)
-            || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile))
+            || index.roots.iter().any(|site| site.kind == RootKind::TorchCompile)
+            || transforms_functions(index))
+}
+
+/// Returns whether a file transforms functions by `torch.func`: see `functional.rs`.
+fn transforms_functions(index: &FileIndex) -> bool {
+    const TRANSFORMS: [&str; 7] =
+        ["functional_call", "grad_and_value", "hessian", "jacfwd", "jacrev", "vjp", "vmap"];
+    // `torch.autograd.grad` is another function.
+    let imports =
+        || index.imports.dotted_names().any(|name| matches!(name, "torch.func.grad" | "torch.func.jvp"));
+    TRANSFORMS.iter().any(|name| index.calls.contains_key(*name))
+        || ["grad", "jvp"].iter().any(|name| index.calls.contains_key(*name)) && imports()
 }
 
 /// Returns whether a file imports a module that may define a decorator which compiles:

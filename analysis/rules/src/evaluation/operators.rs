@@ -59,6 +59,11 @@ impl<'a> Evaluation<'_, 'a> {
         if let (Value::Text(text), Operator::Mod) = (left, op) {
             self.formatted_values(text, right, range);
         }
+        if let (Operator::Div, Value::Unknown | Value::Path(_), Value::Text(_)) = (op, left, right) {
+            // `folder / "best.pt"`
+            let written = self.ctx.text(range).replace(['"', '\''], "");
+            return Ok(self.unknown_path(&written));
+        }
         if self.is_exploring {
             match (left, right) {
                 (Value::Recorded, Value::Recorded | Value::Int(_) | Value::Float(_) | Value::Unknown)
@@ -95,6 +100,9 @@ impl<'a> Evaluation<'_, 'a> {
             }
             (Value::Text(left), Value::Text(right)) if op == Operator::Add => {
                 Value::Text(format!("{left}{right}").into())
+            }
+            (Value::Size(id), Value::Int(divisor)) if op == Operator::FloorDiv && *divisor > 1 => {
+                Value::Quotient(*id, *divisor)
             }
             (Value::Int(left), Value::Int(right)) => arithmetic(op, *left, *right),
             (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {

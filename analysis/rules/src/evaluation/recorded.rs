@@ -39,6 +39,7 @@ impl<'a> Evaluation<'_, 'a> {
     pub(super) fn program(
         &mut self,
         mode: Mode,
+        module: &Value<'a>,
         inputs: Vec<Value<'a>>,
         record: impl FnOnce(&mut Self) -> Evaluated<Value<'a>>,
     ) -> Evaluated<(Value<'a>, Value<'a>)> {
@@ -47,7 +48,10 @@ impl<'a> Evaluation<'_, 'a> {
         let recorded = std::mem::replace(&mut self.recorded, outer).unwrap_or_default();
         let result = result?;
         let made = self.next_program();
-        Ok((Value::Program(Rc::new(Program { mode, inputs, recorded, made })), result))
+        let module = if let Value::Object(module) = module { Some(module.clone()) } else { None };
+        let is_callable = mode != Mode::Export;
+        let program = Program { mode, inputs, recorded, made, module, is_callable };
+        Ok((Value::Program(Rc::new(program)), result))
     }
 
     /// Returns the number of a new program.
@@ -125,6 +129,12 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) {
         self.check_changes(&program.recorded.attributes, program.made);
+        self.check_traced_call(program, arguments, range);
+        if !program.is_callable {
+            let message = "an exported program cannot be called".to_owned();
+            self.report(range, Kind::Called, message);
+            return;
+        }
         if program.mode == Mode::Export && !arguments.open {
             for (input, example) in arguments.positional.iter().zip(&program.inputs) {
                 self.check_input(input, example, range);
@@ -134,10 +144,31 @@ impl<'a> Evaluation<'_, 'a> {
 
     /// Checks the sizes of an input of an exported program.
     fn check_input(&mut self, input: &Value<'a>, example: &Value<'a>, range: TextRange) {
+        if let (Some(passed), Some(expected)) = (input.constant(), example.constant())
+            && passed != expected
+        {
+            let message = format!(
+                "the exported program accepts only `{expected}` for this argument, as in the example, but this call \
+                 passes `{passed}`"
+            );
+            self.report(range, Kind::Constant, message);
+            return;
+        }
+        if let Some(difference) = structure(input, example) {
+            let message = format!("the input has another structure than the example input: {difference}");
+            self.report(range, Kind::Constant, message);
+            return;
+        }
         let (Value::Tensor(Some(sizes), _), Value::Tensor(Some(expected), _)) = (input, example) else {
             return;
         };
         if sizes.len() != expected.len() {
+            let message = format!(
+                "the input has {} dimensions, but the example input of the exported program has {}",
+                sizes.len(),
+                expected.len()
+            );
+            self.report(range, Kind::Input, message);
             return;
         }
         for (dimension, pair) in sizes.iter().zip(expected.iter()).enumerate() {
@@ -168,7 +199,16 @@ impl<'a> Evaluation<'_, 'a> {
         arguments: &Arguments<'a>,
     ) -> Value<'a> {
         let mode = match (name, arguments.get(0, "mode").map(Value::truth)) {
-            ("module", _) if program.mode == Mode::Export => return Value::Program(program.clone()),
+            ("module", _) if program.mode == Mode::Export => {
+                return Value::Program(Rc::new(Program {
+                    mode: program.mode,
+                    inputs: program.inputs.clone(),
+                    recorded: Recorded { modes: Vec::new(), attributes: program.recorded.attributes.clone() },
+                    made: program.made,
+                    module: program.module.clone(),
+                    is_callable: true,
+                }));
+            }
             ("eval", _) => false,
             ("train", None | Some(Some(true))) => true,
             ("train", Some(Some(false))) => false,
@@ -190,8 +230,52 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// Evaluates a call of `torch.jit.script(module)`.
-    pub(super) fn scripted(&mut self, function: &Value<'a>) -> Value<'a> {
+    pub(super) fn scripted(&mut self, function: &Value<'a>, range: TextRange) -> Evaluated<Value<'a>> {
         let made = Some(self.next_program());
-        Value::Compiled(Rc::new(Compiled { made, ..Compiled::new(function.clone(), Mode::Script) }))
+        if self.traced.is_empty() && !self.is_exploring {
+            self.compile_script(function, range)?;
+        }
+        Ok(Value::Compiled(Rc::new(Compiled { made, ..Compiled::new(function.clone(), Mode::Script) })))
+    }
+
+    /// Evaluates the code of a module that TorchScript compiles, with unknown inputs. A copy of the module runs it.
+    fn compile_script(&mut self, module: &Value<'a>, range: TextRange) -> Evaluated<()> {
+        let copy @ Value::Object(_) = self.deep_copy(module) else { return Ok(()) };
+        let Value::Function(forward) = self.attribute(&copy, "forward")? else { return Ok(()) };
+        let parameters = &forward.def.parameters;
+        if parameters.vararg.is_some() || parameters.kwarg.is_some() || !parameters.kwonlyargs.is_empty() {
+            return Ok(());
+        }
+        let count = parameters.iter_non_variadic_params().count().saturating_sub(1);
+        let (module, scope) = (self.ctx, self.module.clone());
+        self.traced.push(Mode::Script);
+        let call = Arguments::of(vec![Value::Unknown; count]);
+        let result = self.attempted(|it| it.call(&Value::Function(forward), call, range));
+        self.traced.pop();
+        (self.ctx, self.module) = (module, scope);
+        result.map(drop)
+    }
+}
+
+/// Describes how the structure of an input differs from that of the example.
+fn structure(input: &Value, example: &Value) -> Option<String> {
+    match (input, example) {
+        (Value::Dict(input), Value::Dict(example)) => {
+            let (input, example) = (input.borrow(), example.borrow());
+            let (input, example) = (input.as_ref()?, example.as_ref()?);
+            let has = |items: &[(Rc<str>, Value)], key: &Rc<str>| items.iter().any(|(known, _)| known == key);
+            let missing = example.iter().find(|(key, _)| !has(input, key));
+            let other = input.iter().find(|(key, _)| !has(example, key));
+            match (missing, other) {
+                (Some((key, _)), _) => Some(format!("the key `{key}` is missing")),
+                (_, Some((key, _))) => Some(format!("the key `{key}` is new")),
+                _ => None,
+            }
+        }
+        (Value::List(_), Value::List(_)) | (Value::Tuple(_), Value::Tuple(_)) => {
+            let (input, example) = (input.elements()?.len(), example.elements()?.len());
+            (input != example).then(|| format!("{input} elements instead of {example}"))
+        }
+        _ => None,
     }
 }

@@ -108,6 +108,13 @@ pub(super) fn view(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
     let rest: Shape = sizes.iter().copied().filter(|size| *size != Size::Known(-1)).collect();
     let known = count(&rest);
     let mut result = sizes.to_vec();
+    if open.len() < 2
+        && let Some(divisor) = multiple(shape, &rest, open.len() == 1)
+    {
+        return Err(format!(
+            "a dimension that `dynamic_shapes` declares as dynamic must be a multiple of {divisor}"
+        ));
+    }
     match open.as_slice() {
         [] => match (total, known) {
             (Some(total), Some(known)) if total != known => {
@@ -144,6 +151,42 @@ pub(super) fn view(shape: &[Size], sizes: &[Size]) -> Checked<Shape> {
     }
 }
 
+/// Returns the number of which the only dynamic dimension must be a multiple: 8 for `x.view(b, -1, 8)` and
+/// `x.view(b, t // 8, 8)`, where `x` has the shape `(b, t)`.
+fn multiple(shape: &[Size], sizes: &[Size], is_open: bool) -> Option<i64> {
+    let mut left = shape.to_vec();
+    let mut product = 1_i64;
+    let mut quotient = None;
+    for size in sizes {
+        match size {
+            Size::Known(size) => product = product.checked_mul(*size)?,
+            Size::Dynamic(_) => drop(left.remove(left.iter().position(|other| other == size)?)),
+            Size::Quotient(id, divisor) if quotient.is_none() => quotient = Some((*id, *divisor)),
+            _ => return None,
+        }
+    }
+    let position = left.iter().position(|size| matches!(size, Size::Dynamic(_)))?;
+    let Size::Dynamic(id) = left.remove(position) else { return None };
+    let own = count(&left)?;
+    match quotient {
+        // `(t // 8) * 8` is `t` for multiples only.
+        Some((other, divisor)) => {
+            (other == id && !is_open && own.checked_mul(divisor) == Some(product)).then_some(divisor)
+        }
+        None if is_open && product > 0 && own > 0 && own % product != 0 => {
+            Some(product / greatest_divisor(own, product))
+        }
+        None => None,
+    }
+}
+
+fn greatest_divisor(mut one: i64, mut other: i64) -> i64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
 /// Returns the number of elements that remain for dynamic dimensions, if the requested sizes fix them: 4 for
 /// `x.view(b, 4, 6)` where `x` has the shape `(b, t, 6)`.
 fn fixed(shape: &[Size], sizes: &[Size]) -> Option<i64> {
@@ -171,7 +214,7 @@ fn remaining(shape: &[Size], sizes: &[Size]) -> Size {
                 Some(index) => drop(left.remove(index)),
                 None => return Size::Unknown,
             },
-            Size::Derived | Size::Data | Size::Unknown => return Size::Unknown,
+            Size::Derived | Size::Quotient(..) | Size::Data | Size::Unknown => return Size::Unknown,
         }
     }
     match count(&left) {
@@ -240,7 +283,7 @@ pub(super) fn layer(layer: &Layer, shape: &[Size]) -> Checked<Option<Shape>> {
             for size in result.iter_mut().skip(2) {
                 *size = match size {
                     Size::Known(size) => Size::Known(*size * factor),
-                    Size::Dynamic(_) | Size::Derived => Size::Derived,
+                    Size::Dynamic(_) | Size::Quotient(..) | Size::Derived => Size::Derived,
                     Size::Data | Size::Unknown => Size::Unknown,
                 };
             }

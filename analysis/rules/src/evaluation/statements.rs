@@ -12,6 +12,9 @@ use super::{Evaluated, Evaluation, Frame, Framework, MOST_ITERATIONS, Stop};
 use crate::names::bound_names;
 use std::rc::Rc;
 
+/// The number of expressions that are evaluated of a loop with many iterations. A last iteration is completed.
+const MOST_OF_LOOP: usize = 6_000;
+
 impl<'a> Evaluation<'_, 'a> {
     pub(super) fn block(&mut self, body: &'a [Stmt], frame: &Frame<'a>) -> Evaluated<Flow<'a>> {
         for statement in body {
@@ -28,6 +31,7 @@ impl<'a> Evaluation<'_, 'a> {
             Stmt::Expr(node) => drop(self.value(&node.value, frame)?),
             Stmt::Assign(node) => {
                 let value = self.value(&node.value, frame)?;
+                self.is_computed = self.uses_local_tensor(&node.value, frame);
                 for target in &node.targets {
                     self.assignment = Some(node.range());
                     self.assign(target, value.clone(), frame)?;
@@ -229,6 +233,11 @@ impl<'a> Evaluation<'_, 'a> {
         }
         let elements = self.elements(&iterable)?.filter(|it| it.len() <= MOST_ITERATIONS);
         let Some(elements) = elements else {
+            if !self.explores()
+                && let Some(elements) = self.first_numbers(&node.iter, frame)?
+            {
+                return self.first_iterations(statement, node, elements, frame);
+            }
             if self.explores() && !node.is_async {
                 let element = iterable.element().unwrap_or(Value::Unknown);
                 return self.unknown_loop(statement, Some((&node.target, element)), &node.body, frame);
@@ -244,13 +253,43 @@ impl<'a> Evaluation<'_, 'a> {
         self.block(&node.orelse, frame)
     }
 
+    /// Evaluates the first iterations of a loop that has more. What later ones may change is forgotten.
+    ///
+    /// ```python
+    /// for step in range(1000):
+    ///     loss = compiled(x, step)
+    /// ```
+    fn first_iterations(
+        &mut self,
+        statement: &'a Stmt,
+        node: &'a ast::StmtFor,
+        elements: Vec<Value<'a>>,
+        frame: &Frame<'a>,
+    ) -> Evaluated<Flow<'a>> {
+        let start = self.steps;
+        for element in elements {
+            self.assign(&node.target, element, frame)?;
+            if let Some(end) = self.iteration(statement, &node.body, frame)? {
+                return Ok(end);
+            }
+            if self.steps > start + MOST_OF_LOOP {
+                break;
+            }
+        }
+        Ok(self.skip_loop(statement, frame))
+    }
+
     fn loop_while(
         &mut self,
         statement: &'a Stmt,
         node: &'a ast::StmtWhile,
         frame: &Frame<'a>,
     ) -> Evaluated<Flow<'a>> {
+        let start = self.steps;
         for _ in 0..MOST_ITERATIONS {
+            if !self.explores() && self.steps > start + MOST_OF_LOOP {
+                break;
+            }
             let value = self.value(&node.test, frame)?;
             match self.decide(&node.test, &value, ConstructKind::While) {
                 Some(true) => {}
@@ -450,6 +489,7 @@ impl<'a> Evaluation<'_, 'a> {
         }
         match (object, own) {
             (Value::Object(object), _) if !self.defines(object, name) => {
+                self.assigns_mapped(object, name, &value, range);
                 self.lost(object, name, &value, range);
                 self.stored(Place::Attribute(object.clone(), name.to_owned()), &value, range);
                 self.assigned(Some(object), name, range);

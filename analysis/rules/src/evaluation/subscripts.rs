@@ -67,6 +67,7 @@ impl<'a> Evaluation<'_, 'a> {
             let text = format!("`{}`", snippet(self.ctx.text(&*item.slice)));
             self.undecided(item.slice.range(), &text, &key, "an index of a container");
         }
+        self.reads_key(&value, &key);
         if let Value::Object(object) = &value {
             if let (Some(fields), Value::Int(index)) = (self.fields(object), &key) {
                 let index = sizes::index_of(fields.len(), *index);
@@ -97,6 +98,15 @@ impl<'a> Evaluation<'_, 'a> {
         })
     }
 
+    /// Records that compiled code reads an item of a dictionary.
+    pub(super) fn reads_key(&mut self, container: &Value<'a>, key: &Value<'a>) {
+        if let (Value::Dict(_), Value::Text(key)) = (container, key)
+            && !self.traced.is_empty()
+        {
+            self.calls.keys.insert(key.clone());
+        }
+    }
+
     /// Returns the first and the last position of a slice without step.
     fn bounds(
         &mut self,
@@ -119,6 +129,24 @@ impl<'a> Evaluation<'_, 'a> {
             }
         }
         Ok(usize::try_from(bounds[0]).ok().zip(usize::try_from(bounds[1]).ok()))
+    }
+
+    /// Checks a slice up to a dynamic dimension, which must not be larger than the Tensor: `self.positions[: x.shape[1]]`.
+    fn check_slice(&mut self, slice: &'a ast::ExprSlice, size: i64, frame: &Frame<'a>) -> Evaluated<()> {
+        let (Some(upper), None, None) = (&slice.upper, &slice.lower, &slice.step) else { return Ok(()) };
+        if !matches!(**upper, Expr::Name(_) | Expr::Subscript(_) | Expr::Call(_)) {
+            return Ok(());
+        }
+        let Value::Size(id) = self.value(upper, frame)? else { return Ok(()) };
+        let Some((_, max)) = self.range_of(id) else { return Ok(()) };
+        if max.is_none_or(|max| max > size) {
+            let message = format!(
+                "the slice has at most {size} elements, but `dynamic_shapes` declares a dimension that may be larger: \
+                 declare it with `max={size}`"
+            );
+            return Err(self.fail(slice.range(), message));
+        }
+        Ok(())
     }
 
     /// Returns `x[0]`, `x[:, None]`, `x[..., 2:]`, where `x` is a Tensor.
@@ -147,6 +175,7 @@ impl<'a> Evaluation<'_, 'a> {
                     result.push(match shape[at] {
                         size if is_all => size,
                         Size::Known(size) => {
+                            self.check_slice(slice, size, frame)?;
                             let length = usize::try_from(size).unwrap_or(0);
                             let bounds = self.bounds(slice, length, frame)?;
                             let length = bounds.map(|(start, end)| end.saturating_sub(start));

@@ -72,7 +72,8 @@ impl<'a> Evaluation<'_, 'a> {
         let count = parameters.iter_non_variadic_params().count().saturating_sub(receiver);
         let inputs = Arguments::of(vec![Value::Proxy; count]);
         let traced = Value::Compiled(Rc::new(Compiled::new(Value::Function(forward), Mode::Symbolic)));
-        let (program, _) = self.program(Mode::Symbolic, Vec::new(), |it| it.call(&traced, inputs, range))?;
+        let (program, _) =
+            self.program(Mode::Symbolic, root, Vec::new(), |it| it.call(&traced, inputs, range))?;
         Ok(program)
     }
 
@@ -102,6 +103,24 @@ impl<'a> Evaluation<'_, 'a> {
             return Err(self.needs_symbol(&format!("`{name}` gets"), range));
         }
         Ok(Some(if matches!(name, "abs" | "getattr") { Value::Proxy } else { Value::Unknown }))
+    }
+
+    /// Returns what needs the value of a symbolic size, if torch does not record the call: `torch.zeros(x.shape[0], 4)`.
+    /// It records `torch.zeros((x.shape[0], 4))`.
+    pub(super) fn sized_by_symbol(&self, name: &str, arguments: &Arguments<'a>) -> Option<String> {
+        let is_needed = match name {
+            "torch.zeros" | "torch.ones" | "torch.rand" | "torch.randn" | "torch.empty" => {
+                arguments.positional.len() > 1
+                    && arguments.positional.iter().any(|it| matches!(it, Value::Proxy))
+                    && arguments.positional.iter().all(|it| matches!(it, Value::Proxy | Value::Int(_)))
+            }
+            "torch.tensor" => arguments
+                .get(0, "data")
+                .is_some_and(|data| matches!(data, Value::List(_)) && holds_symbol(data)),
+            _ => false,
+        };
+        let is_symbolic = self.traced.first() == Some(&Mode::Symbolic);
+        (is_needed && is_symbolic).then(|| format!("an argument of `{name}` is"))
     }
 
     /// Returns the result of a function of a library with a symbolic value, which is recorded.

@@ -438,8 +438,10 @@ pub(super) fn requested(arguments: &Arguments) -> Option<Shape> {
         }
         [Value::Unknown] => None,
         sizes if !sizes.is_empty() => {
-            let are_sizes =
-                sizes.iter().all(|it| matches!(it, Value::Int(_) | Value::Size(_) | Value::Unknown));
+            let is_size = |it: &Value| {
+                matches!(it, Value::Int(_) | Value::Size(_) | Value::Quotient(..) | Value::Unknown)
+            };
+            let are_sizes = sizes.iter().all(is_size);
             are_sizes.then(|| sizes.iter().map(Value::as_size).collect())
         }
         _ => None,

@@ -6,7 +6,7 @@ use ag_db::Document;
 use ag_staging::construct::ConstructKind;
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{Arguments, shown};
 pub(super) use super::kinds::Mode;
@@ -61,6 +61,8 @@ struct Known<'a> {
     compiled: Rc<Compiled<'a>>,
     /// The different values of each argument.
     seen: Vec<Vec<Constant>>,
+    /// The different texts in dictionaries that are arguments, by the position of the argument and the key.
+    texts: FxHashMap<(usize, Rc<str>), Vec<Rc<str>>>,
     calls: usize,
 }
 
@@ -72,6 +74,8 @@ pub(super) struct Calls<'a> {
     each_other: FxHashMap<Place, String>,
     /// The symbols of which the function needs the values.
     pub needed: Vec<usize>,
+    /// The keys of dictionaries that compiled code reads.
+    pub keys: FxHashSet<Rc<str>>,
     /// Whether the program declares dynamic dimensions: `torch._dynamo.mark_dynamic(x, 0)`.
     pub marks_dynamic: bool,
 }
@@ -118,6 +122,9 @@ impl<'a> Evaluation<'_, 'a> {
     /// Returns the truth value of a test. If it is a Tensor in traced code, the decision is recorded.
     pub(super) fn decide(&mut self, test: &'a Expr, value: &Value<'a>, kind: ConstructKind) -> Option<bool> {
         let text = format!("`{}`", snippet(self.ctx.text(test)));
+        if matches!(value, Value::None) && test.is_attribute_expr() {
+            self.none_operand(test);
+        }
         self.used_operand(value, test.range());
         self.undecided(test.range(), &text, value, noun_phrase(kind));
         value.truth()
@@ -164,26 +171,6 @@ impl<'a> Evaluation<'_, 'a> {
                 ),
                 _ => {}
             }
-        }
-    }
-
-    /// Records an attribute that is `None` where TorchScript requires a value.
-    pub(super) fn none_operand(&mut self, operand: &'a Expr) {
-        if self.traced.first() == Some(&Mode::Script) {
-            let text = snippet(self.ctx.text(operand));
-            self.report(
-                operand.range(),
-                Kind::None,
-                format!("`{text}` is `None` for an object of the program"),
-            );
-        }
-    }
-
-    /// Records a call of an attribute that is a lambda, which TorchScript does not compile.
-    pub(super) fn lambda_attribute(&mut self, name: &str, range: TextRange) {
-        if self.traced.first() == Some(&Mode::Script) {
-            let message = format!("`{name}` is a lambda for an object of the program");
-            self.report(range, Kind::Lambda, message);
         }
     }
 
@@ -324,11 +311,10 @@ impl<'a> Evaluation<'_, 'a> {
         if self.framework == Framework::Arrays {
             return self.staged_call(compiled, arguments, range);
         }
-        let symbols = if self.traced.is_empty() && !self.is_exploring {
-            self.compare(compiled, &arguments, range)
-        } else {
-            Vec::new()
-        };
+        self.check_scripted_call(compiled, &arguments, range);
+        let is_compared = self.traced.is_empty() && !self.is_exploring;
+        let symbols = if is_compared { self.compare(compiled, &arguments, range) } else { Vec::new() };
+        let texts = if is_compared { self.compare_texts(&arguments, range) } else { Vec::new() };
         for index in &symbols {
             self.dimensions += 1;
             if let Some(value) = arguments.nth_mut(*index) {
@@ -343,6 +329,13 @@ impl<'a> Evaluation<'_, 'a> {
         self.running = outer;
         self.traced.pop();
         let value = if self.traced.is_empty() { value.map(|value| value.computed()) } else { value };
+        if let Some((key, text)) = texts.into_iter().find(|(key, _)| self.calls.keys.contains(key)) {
+            let message = format!(
+                "each iteration passes another text as the item `{key}`, such as `\"{text}\"`, for which it compiles the \
+                 function again"
+            );
+            self.report(range, Kind::Argument { is_float: false }, message);
+        }
         if let Some(needed) = (first..).take(symbols.len()).find(|symbol| self.calls.needed.contains(symbol))
         {
             let name = symbols.get(needed - first).map_or(0, |index| index + 1);
@@ -364,7 +357,12 @@ impl<'a> Evaluation<'_, 'a> {
         range: TextRange,
     ) -> Vec<usize> {
         let Mode::Compile { is_static, .. } = compiled.mode else { return Vec::new() };
-        let new = || Known { compiled: compiled.clone(), seen: vec![Vec::new(); arguments.len()], calls: 0 };
+        let new = || Known {
+            compiled: compiled.clone(),
+            seen: vec![Vec::new(); arguments.len()],
+            texts: FxHashMap::default(),
+            calls: 0,
+        };
         let place = (self.ctx.document, range);
         self.calls.each_other.remove(&place);
         let known = self.calls.known.entry(place).or_insert_with(new);
@@ -436,6 +434,28 @@ impl<'a> Evaluation<'_, 'a> {
             None => {}
         }
         symbols
+    }
+
+    /// Compares the texts in dictionaries with those of the earlier calls at the same place, which `compare` has counted.
+    /// Returns the keys under which each call has passed another text, with the last one.
+    fn compare_texts(&mut self, arguments: &Arguments<'a>, range: TextRange) -> Vec<(Rc<str>, Rc<str>)> {
+        self.calls.keys.clear();
+        let Some(known) = self.calls.known.get_mut(&(self.ctx.document, range)) else { return Vec::new() };
+        let mut changing = Vec::new();
+        for (index, value) in arguments.values().enumerate() {
+            let Value::Dict(items) = value else { continue };
+            for (key, value) in items.borrow().iter().flatten() {
+                let Value::Text(text) = value else { continue };
+                let seen = known.texts.entry((index, key.clone())).or_default();
+                if !seen.contains(text) {
+                    seen.push(text.clone());
+                }
+                if seen.len() >= MOST_REPEATED && seen.len() == known.calls {
+                    changing.push((key.clone(), text.clone()));
+                }
+            }
+        }
+        changing
     }
 
     /// Reports the calls that have passed another value each time in the whole program.

@@ -18,6 +18,8 @@ pub(super) enum Transformation {
     Gradient,
     /// `jax.value_and_grad(f)`
     ValueAndGradient,
+    /// A transform of `torch.func`, and whether it maps the function: `torch.func.vmap(f)`.
+    Functional { name: &'static str, maps: bool },
     /// `functools.cache(f)`
     Cached,
     /// `tf.custom_gradient(f)`, where `f` returns its result and a function that computes the gradient.

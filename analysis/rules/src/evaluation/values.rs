@@ -20,6 +20,8 @@ pub(super) enum Size {
     Known(i64),
     /// A dimension that `dynamic_shapes` declares with `Dim("batch")`.
     Dynamic(usize),
+    /// `x.shape[0] // 8`, where the dimension is dynamic.
+    Quotient(usize, i64),
     /// A size that depends on a dynamic dimension, as after pooling.
     Derived,
     /// A size that depends on the values of a Tensor, as in `x[mask]`, in a graph without breaks.
@@ -43,12 +45,16 @@ pub(super) enum Value<'a> {
     Int(i64),
     Float(f64),
     Text(Rc<str>),
+    /// The path of a file in a folder that is not known, as the program composes it.
+    Path(Rc<str>),
     /// A number that a Tensor holds: `x.item()`. It has no value while the code is traced.
     Number,
     /// An integer argument that differs between the calls of a compiled function.
     Symbol(usize),
     /// `x.shape[0]`, where the dimension is dynamic.
     Size(usize),
+    /// `x.shape[0] // 8`, where the dimension is dynamic.
+    Quotient(usize, i64),
     /// A size of a Tensor, or a number that Python computes from it, while `torch.jit.trace` records: `x.shape[0] // 2`.
     Recorded,
     /// `Dim("batch")`
@@ -124,6 +130,10 @@ pub(super) struct Program<'a> {
     pub recorded: Recorded<'a>,
     /// The number of programs made before.
     pub made: usize,
+    /// The module from which it was made.
+    pub module: Option<Rc<Object<'a>>>,
+    /// Whether it can be called: `exported.module()`.
+    pub is_callable: bool,
 }
 
 /// What a module reads while torch records it.
@@ -231,6 +241,9 @@ pub(super) struct Transformed<'a> {
     pub function: Value<'a>,
     pub transformation: Transformation,
     pub passing: Passing,
+    /// The other arguments of a transform of `torch.func`, as far as they are known: `in_dims` and `out_dims`, or
+    /// `argnums` and `has_aux`.
+    pub options: [Option<Value<'a>>; 2],
 }
 
 /// The variables of a function or of the module, and the scope around it.
@@ -378,6 +391,7 @@ impl<'a> Value<'a> {
         match size {
             Size::Known(size) => Self::Int(size),
             Size::Dynamic(id) => Self::Size(id),
+            Size::Quotient(id, divisor) => Self::Quotient(id, divisor),
             Size::Data => Self::Number,
             Size::Derived | Size::Unknown => Self::Unknown,
         }
@@ -388,6 +402,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Int(size) => Size::Known(*size),
             Self::Size(id) => Size::Dynamic(*id),
+            Self::Quotient(id, divisor) => Size::Quotient(*id, *divisor),
             _ => Size::Unknown,
         }
     }
@@ -518,76 +533,6 @@ impl<'a> Value<'a> {
                 }
             }
             _ => {}
-        }
-    }
-}
-
-impl<'a> Variables<'a> {
-    pub(super) fn inside(parent: &Scope<'a>) -> Scope<'a> {
-        Rc::new(Self { parent: Some(parent.clone()), ..Self::default() })
-    }
-
-    /// Returns whether a `global` or `nonlocal` statement declares a name.
-    pub(super) fn is_declared_outer(&self, name: &str) -> bool {
-        self.globals.borrow().contains(name) || self.nonlocals.borrow().contains(name)
-    }
-
-    /// Returns whether a name is a variable of the module here.
-    pub(super) fn is_global(&self, name: &str) -> bool {
-        match &self.parent {
-            Some(parent) => {
-                self.globals.borrow().contains(name)
-                    || !self.bound.borrow().contains_key(name) && parent.is_global(name)
-            }
-            None => self.bound.borrow().contains_key(name),
-        }
-    }
-
-    pub(super) fn get(&self, name: &str) -> Value<'a> {
-        if self.is_declared_outer(name)
-            && let Some(parent) = &self.parent
-        {
-            return parent.get(name);
-        }
-        if let Some(value) = self.bound.borrow().get(name) {
-            return value.clone();
-        }
-        self.parent.as_ref().map_or(Value::Unknown, |parent| parent.get(name))
-    }
-
-    pub(super) fn knows(&self, name: &str) -> bool {
-        self.bound.borrow().contains_key(name)
-            || self.parent.as_ref().is_some_and(|parent| parent.knows(name))
-    }
-
-    pub(super) fn set(&self, name: &'a str, value: Value<'a>) {
-        if self.globals.borrow().contains(name)
-            && let Some(parent) = &self.parent
-        {
-            // The scopes between a function and the module have no variable with this name.
-            return parent.set(name, value);
-        }
-        if self.nonlocals.borrow().contains(name)
-            && let Some(parent) = &self.parent
-        {
-            return parent.set_nearest(name, value);
-        }
-        self.bound.borrow_mut().insert(name, value);
-    }
-
-    /// Sets a variable of the nearest enclosing function that has it.
-    fn set_nearest(&self, name: &'a str, value: Value<'a>) {
-        match &self.parent {
-            Some(parent) if !self.bound.borrow().contains_key(name) => parent.set_nearest(name, value),
-            _ => self.set(name, value),
-        }
-    }
-
-    /// Forgets a variable here and in the scopes around it.
-    pub(super) fn forget(&self, name: &'a str) {
-        self.set(name, Value::Unknown);
-        if let Some(parent) = &self.parent {
-            parent.forget(name);
         }
     }
 }

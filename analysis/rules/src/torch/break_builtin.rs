@@ -415,13 +415,24 @@ fn check(ctx: &FunctionContext) {
     if !compiles(ctx) {
         return;
     }
+    // The backward pass runs these.
+    let calls = ctx.expressions().into_iter().filter_map(Expr::as_call_expr);
+    let registers = |call: &&ast::ExprCall| {
+        call.func.as_attribute_expr().is_some_and(|method| method.attr.as_str() == "register_hook")
+    };
+    let hooks: Vec<TextRange> = calls
+        .filter(registers)
+        .flat_map(|call| call.arguments.args.iter().filter(|it| it.is_lambda_expr()).map(Ranged::range))
+        .collect();
     // Expressions come in pre-order: a call comes after the calls that contain it.
     let mut reported: Option<TextRange> = None;
     for expression in ctx.expressions() {
         let Some(call) = expression.as_call_expr() else { continue };
         let Some(name) = skipped(ctx, call) else { continue };
         let range = expression.range();
-        if handles_tracing(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range)) {
+        let is_hook = hooks.iter().any(|hook| hook.contains_range(range));
+        if is_hook || handles_tracing(ctx, range) || reported.is_some_and(|outer| outer.contains_range(range))
+        {
             continue;
         }
         reported = Some(range);

@@ -15,15 +15,19 @@ use super::export_call::TORCH_EXPORT_CALL;
 use super::export_item::TORCH_EXPORT_ITEM;
 use super::export_result::TORCH_EXPORT_RESULT;
 use super::export_state::TORCH_EXPORT_STATE;
+use super::func_gradient::TORCH_GRADIENT;
 use super::operator_arguments::TORCH_OPERATOR_ARGUMENTS;
 use super::recompile::TORCH_RECOMPILE;
 use super::recompiled_call::TORCH_RECOMPILED_CALL;
 use super::repeated_changes::{self, Owner};
 use super::script_attribute::SCRIPT_ATTRIBUTE;
+use super::script_global::SCRIPT_GLOBAL;
 use super::script_none::SCRIPT_NONE;
+use super::script_untyped::SCRIPT_UNTYPED;
 use super::stale_attribute::TORCH_STALE_ATTRIBUTE;
 use super::tensor_sizes::TORCH_SIZES;
 use super::trace_constant::TRACE_CONSTANT;
+use super::vmap::TORCH_VMAP;
 use crate::FileContext;
 use crate::evaluation::{Found, Kind, Mode, found, programs};
 use crate::run::function_diagnostics;
@@ -96,7 +100,11 @@ pub(super) fn report(ctx: &FileContext) {
                 Severity::Error,
                 "return Tensors, or tuples, lists and NamedTuples of Tensors",
             ),
-            Kind::Lambda => (&SCRIPT_ATTRIBUTE, Severity::Error, "define a method or a function"),
+            Kind::Lambda => (
+                &SCRIPT_ATTRIBUTE,
+                Severity::Error,
+                "define a method or a function, or an attribute for each value",
+            ),
             Kind::Inputs => (&TORCH_EXPORT_CALL, Severity::Error, "pass a tuple: `(x,)`"),
             Kind::Number => (
                 &TORCH_EXPORT_ITEM,
@@ -113,6 +121,18 @@ pub(super) fn report(ctx: &FileContext) {
                 Severity::Error,
                 "declare the dimension dynamic: `dynamic_shapes=({0: Dim.AUTO},)`",
             ),
+            Kind::Scripted => {
+                (&SCRIPT_UNTYPED, Severity::Error, "annotate the parameter with the type that calls pass")
+            }
+            Kind::Method => {
+                (&SCRIPT_ATTRIBUTE, Severity::Error, "decorate the method with `torch.jit.export`")
+            }
+            Kind::Called => (&TORCH_EXPORT_CALL, Severity::Error, "call `program.module()(…)`"),
+            Kind::Constant => (
+                &TORCH_EXPORT_CALL,
+                Severity::Error,
+                "pass arguments like those of the example, or export another program",
+            ),
             Kind::Training => {
                 (&TRACE_CONSTANT, Severity::Warning, "use a module: `nn.Dropout`, or set the mode before")
             }
@@ -123,6 +143,37 @@ pub(super) fn report(ctx: &FileContext) {
             ),
             // A rule of its own reports it.
             Kind::Keys => continue,
+            Kind::Derivative => (
+                &TORCH_GRADIENT,
+                Severity::Error,
+                "define `setup_context` beside a `forward` without `ctx`, and `generate_vmap_rule = True`",
+            ),
+            Kind::Gradient => (
+                &TORCH_GRADIENT,
+                Severity::Error,
+                "return a scalar Tensor, and leave the derivative to `torch.func`",
+            ),
+            Kind::Mapped => (
+                &TORCH_VMAP,
+                Severity::Error,
+                "pass Tensors with the mapped dimension, or set `in_dims` and `out_dims` to `None` for other values",
+            ),
+            Kind::Stacked => (
+                &TORCH_VMAP,
+                Severity::Warning,
+                "store the number in a buffer, which `stack_module_state` stacks",
+            ),
+            Kind::Escaped => (&TORCH_VMAP, Severity::Warning, "return the Tensor from the mapped function"),
+            Kind::Example => (
+                &TORCH_EXPORT_RESULT,
+                Severity::Error,
+                "wrap the module in one that passes this argument itself",
+            ),
+            Kind::Global => (
+                &SCRIPT_GLOBAL,
+                Severity::Error,
+                "pass it as an argument, or assign it to an attribute in `__init__`",
+            ),
             Kind::Operator => (
                 &TORCH_OPERATOR_ARGUMENTS,
                 Severity::Error,

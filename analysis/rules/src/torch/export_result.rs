@@ -17,7 +17,8 @@ declare_rule! {
     /// ## What it does
     /// Finds instances of classes of the project in the result of a module that is exported with `torch.export`. In the
     /// result of a module that the program traces with `torch.jit.trace`, it also finds texts and `None`, and
-    /// dictionaries without `strict=False`.
+    /// dictionaries without `strict=False`. It also reports example inputs of `torch.jit.trace` that are not Tensors, and
+    /// calls of traced modules with more arguments than the example.
     ///
     /// ## Why is this bad?
     /// The result of an exported program consists of Tensors and numbers, and of tuples, lists, dictionaries and

@@ -13,7 +13,9 @@ use ag_syntax::{expressions, statements};
 declare_rule! {
     /// ## What it does
     /// Reports functions that `torch.func.grad` and `torch.func.grad_and_value` cannot differentiate: the result is a
-    /// tuple without `has_aux=True`, or a Tensor with dimensions.
+    /// tuple without `has_aux=True`, or a Tensor with dimensions. Also integers as the differentiated argument,
+    /// `backward()` in such a function, and a `torch.autograd.Function` without `setup_context` in a function that
+    /// `torch.func` transforms, or without a rule for batches in one that `vmap` maps.
     ///
     /// ## Why is this bad?
     /// A gradient exists only for a scalar result. torch raises at the call.

@@ -8,6 +8,7 @@ pub(super) mod break_object;
 pub(super) mod break_shape;
 pub(super) mod break_tensor;
 pub(super) mod checkpoint;
+mod custom_operators;
 mod evaluated;
 pub(super) mod export_branch;
 pub(super) mod export_call;

@@ -7,6 +7,7 @@ use super::super::FunctionContext;
 use super::super::declare::declare_rule;
 use super::super::names::bound_names;
 use super::super::tracing::is_tensor;
+use super::custom_operators;
 use super::{break_severity, compiles, definition, exports, snippet};
 use ag_syntax::expressions::sequence;
 use ag_syntax::functions::FunctionAst;
@@ -21,6 +22,9 @@ declare_rule! {
     /// - return Tensors of other sizes or dtypes than `while_loop` passes to its body;
     /// - return an operand itself, or change one in place;
     /// - change a list, an attribute or a variable outside the function.
+    ///
+    /// It also reports calls of operators that the program defines with `torch.library.custom_op` but without
+    /// `register_fake`: the compiler cannot know the shapes of their results.
     ///
     /// ## Why is this bad?
     /// The operators trace their functions into subgraphs. A subgraph has no side effects, and its results must be new
@@ -71,6 +75,7 @@ fn check(ctx: &FunctionContext) {
     if !compiles(ctx) && !exports(ctx) {
         return;
     }
+    custom_operators::check(ctx);
     for expression in ctx.expressions() {
         let Expr::Call(call) = expression else { continue };
         let Some(name) = ctx.resolve(&call.func) else { continue };

@@ -15,8 +15,9 @@ use ag_index::facts::Alternative;
 declare_rule! {
     /// ## What it does
     /// Reports uses of an attribute of `self` whose value has no type in TorchScript: an empty list or dictionary, a
-    /// list or dictionary of modules, of functions or of values of different types, a set, a dataclass. Reports attributes
-    /// that are set for the first time outside the constructor, and assignments that change the type of an attribute.
+    /// list or dictionary of modules, of functions or of values of different types, a set, a dataclass, a `partial`; and of
+    /// variables of the class that are not `Final`. Reports attributes that are set for the first time outside the
+    /// constructor, assignments that change the type of an attribute, and calls of methods that are not compiled.
     ///
     /// ## Why is this bad?
     /// The types of attributes are inferred from their values when the module is compiled, unless the body of the class
@@ -85,6 +86,23 @@ fn check(ctx: &FunctionContext) {
     let mut reported: Vec<&str> = Vec::new();
     for expression in ctx.expressions() {
         let Some(name) = script_class::attribute_of_self(ctx, expression) else { continue };
+        let is_variable = class.is_module
+            && class.variables.contains(name)
+            && class.attributes.get(name).is_none_or(|it| it.initial.is_empty() && !it.is_constant);
+        if is_variable
+            && !reported.contains(&name.as_str())
+            && compiled.contains(expression.range())
+            && !is_under_script_test(ctx, expression.range())
+        {
+            reported.push(name.as_str());
+            let message = format!(
+                "`self.{name}` is a variable of the class, which TorchScript does not know: it is not `Final`"
+            );
+            ctx.report(&SCRIPT_ATTRIBUTE, expression, message)
+                .help(format!("annotate it in the class: `{name}: Final = …`, or set it in `__init__`"))
+                .emit();
+            continue;
+        }
         let Some(attribute) = class.attributes.get(name) else { continue };
         let initial = match attribute.initial.as_slice() {
             [initial] => initial,
@@ -112,6 +130,7 @@ fn check(ctx: &FunctionContext) {
                 ("a container of values of different types", "use values of one type".to_owned())
             }
             Initial::Lambda => ("a lambda", "define a method or a function".to_owned()),
+            Initial::Partial => ("a `functools.partial`", "define a method or a function".to_owned()),
             Initial::Set if only_here => ("a set", "use a list".to_owned()),
             Initial::Other if is_of_dataclass(ctx, expression) => (
                 "a dataclass",

@@ -35,6 +35,9 @@ pub(super) struct ModuleClass {
     /// The base class outside the file, if it is not `nn.Module`: `torch.nn.Conv1d`.
     pub library_base: Option<Name>,
     pub attributes: FxHashMap<Name, Attribute>,
+    /// The variables with literal values in the body of the class and its bases, which no code sets for an instance. The
+    /// compiler does not see them.
+    pub variables: Vec<Name>,
     /// The names of its methods, including those of its bases.
     pub methods: Vec<Name>,
 }
@@ -68,6 +71,8 @@ pub(super) enum Initial {
     Mixed,
     Set,
     Lambda,
+    /// `functools.partial(…)`
+    Partial,
     /// A Tensor that a function of torch creates.
     Tensor,
     Bool,
@@ -202,6 +207,7 @@ fn of_class(
             found.is_module |= own.is_module;
             found.library_base = found.library_base.or_else(|| own.library_base.clone());
             found.methods.extend(own.methods.iter().cloned());
+            found.variables.extend(own.variables.iter().cloned());
             for (name, attribute) in &own.attributes {
                 found.attributes.entry(name.clone()).or_insert_with(|| attribute.clone());
             }
@@ -219,11 +225,15 @@ fn of_class(
             }
         }
     }
+    let mut variables = Vec::new();
     for statement in &class.body {
         match statement {
             Stmt::AnnAssign(assign) => {
                 let Expr::Name(name) = &*assign.target else { continue };
                 let annotation = &text[assign.annotation.range()];
+                if assign.value.as_deref().is_some_and(is_literal) && !annotation.contains("Final") {
+                    variables.push(name.id.clone());
+                }
                 let attribute = found.attributes.entry(name.id.clone()).or_default();
                 attribute.is_constant |= annotation.contains("Final");
                 attribute.annotation = Some(Name::new(annotation));
@@ -231,7 +241,9 @@ fn of_class(
             Stmt::Assign(assign) => {
                 for target in assign.targets.iter().filter_map(Expr::as_name_expr) {
                     if target.id != "__constants__" {
-                        // The compiler does not see a class attribute that no instance sets.
+                        if is_literal(&assign.value) {
+                            variables.push(target.id.clone());
+                        }
                         continue;
                     }
                     let listed = ag_syntax::expressions::elements(&assign.value);
@@ -260,6 +272,12 @@ fn of_class(
             _ => {}
         }
     }
+    variables.retain(|name: &Name| {
+        let is_set =
+            [" = ", ": ", " += ", ", "].iter().any(|after| text.contains(&format!(".{name}{after}")));
+        !is_set && !text.contains(&format!("\"{name}\"")) && !text.contains(&format!("'{name}'"))
+    });
+    found.variables.extend(variables);
     let constructing = constructing(class);
     for attribute in found.attributes.values_mut() {
         if attribute.initial.is_empty() && attribute.mentioned_by.iter().any(|it| constructing.contains(it)) {
@@ -267,6 +285,18 @@ fn of_class(
         }
     }
     found
+}
+
+/// Returns whether an expression is a number or text.
+fn is_literal(value: &Expr) -> bool {
+    match value {
+        Expr::UnaryOp(operation) => operation.operand.is_number_literal_expr(),
+        value => {
+            value.is_number_literal_expr()
+                || value.is_string_literal_expr()
+                || value.is_boolean_literal_expr()
+        }
+    }
 }
 
 /// Returns the methods that the constructor of a class calls, also through other methods:
@@ -522,6 +552,9 @@ fn initial(value: &Expr, imports: &Imports, classes: &FxHashMap<Name, ModuleClas
         },
         Expr::Dict(dict) => of_elements(&dict.items.iter().map(|item| &item.value).collect::<Vec<_>>()),
         Expr::ListComp(comprehension) if is_module(&&*comprehension.elt) => Initial::Modules,
+        Expr::Call(call) if imports.resolve(&call.func).is_some_and(|name| name == "functools.partial") => {
+            Initial::Partial
+        }
         Expr::Call(call) if creates_tensor(call, imports) => Initial::Tensor,
         _ => Initial::Other,
     }

@@ -5,6 +5,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::super::FunctionContext;
 use super::super::declare::declare_rule;
+use super::script_class;
 use super::script_paths::Compiled;
 use super::{is_under_script_test, scripts};
 use ag_flow::DefKind;
@@ -58,6 +59,23 @@ fn check(ctx: &FunctionContext) {
     let compiled = Compiled::of(ctx);
     let types = types(ctx);
     for expression in ctx.expressions() {
+        // `Net.SCALE`
+        if let Expr::Attribute(attribute) = expression
+            && let Expr::Name(class) = &*attribute.value
+            && !ctx.flow.scope().is_local(&class.id)
+            && script_class::module_classes(ctx.db, ctx.document)
+                .get(&class.id)
+                .is_some_and(|known| known.is_module && known.variables.contains(&attribute.attr.id))
+            && compiled.contains(expression.range())
+            && !is_under_script_test(ctx, expression.range())
+        {
+            let message =
+                format!("`{}` is a variable of a class, which TorchScript cannot use", ctx.text(expression));
+            ctx.report(&SCRIPT_GLOBAL, expression, message)
+                .help("declare it `Final` in the class, and read it from `self`")
+                .emit();
+            continue;
+        }
         let Expr::Name(name) = expression else { continue };
         if !name.ctx.is_load() || name.id.starts_with("__") || ctx.imports.get(&name.id).is_some() {
             continue;
@@ -81,6 +99,16 @@ fn check(ctx: &FunctionContext) {
             Alternative::Bool(_) => "a bool",
             Alternative::Str(_) => "a string",
             Alternative::Tensor { .. } => "a Tensor",
+            Alternative::Instance { module: Some(module), class }
+                if module == "torch" && class == "dtype" =>
+            {
+                "a dtype"
+            }
+            Alternative::Instance { module: Some(module), class }
+                if module == "torch" && class == "device" =>
+            {
+                "a device"
+            }
             Alternative::Container { class, .. } if class == "list" => "a list",
             Alternative::Container { class, .. } if class == "dict" => "a dictionary",
             Alternative::Container { class, .. } if class == "tuple" => "a tuple",

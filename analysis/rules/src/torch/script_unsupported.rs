@@ -71,6 +71,12 @@ fn check(ctx: &FunctionContext) {
         let what = if variadic { "`*args` and `**kwargs`" } else { "a default of a keyword-only parameter" };
         report(ctx, ctx.def().name.range(), what);
     }
+    for default in parameters.iter_non_variadic_params().filter_map(|parameter| parameter.default.as_deref())
+    {
+        if matches!(default, Expr::List(_) | Expr::Dict(_)) {
+            report(ctx, default.range(), "a list or dictionary as a default");
+        }
+    }
     let compiled = Compiled::of(ctx);
     for (range, what) in unrolled_jumps(ctx).into_iter().filter(|(range, _)| compiled.contains(*range)) {
         report(ctx, range, what);
@@ -133,8 +139,9 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
         // `for layer in self.layers[1:]`
         Stmt::For(node) => {
             let slice = node.iter.as_subscript_expr().filter(|item| item.slice.is_slice_expr())?;
-            let is_list = is_module_list(ctx, &slice.value);
-            is_list.then(|| (node.iter.range(), "a loop over a slice of an `nn.ModuleList`"))
+            let is_list = is_module_of(ctx, &slice.value, &["ModuleList", "Sequential"]);
+            is_list
+                .then(|| (node.iter.range(), "a loop over a slice of an `nn.ModuleList` or `nn.Sequential`"))
         }
         // `count: float = x.item()`
         Stmt::AnnAssign(node) => is_method_of_tensor(ctx, node.value.as_deref()?, "item")
@@ -152,7 +159,7 @@ fn of_compiled(ctx: &FunctionContext, statement: &Stmt) -> Option<(TextRange, &'
         Stmt::Assign(node) => {
             let [target] = node.targets.as_slice() else { return None };
             let has_star = sequence(target).is_some_and(|it| it.iter().any(Expr::is_starred_expr));
-            (has_star && is_list(ctx, &node.value))
+            (has_star && (is_list(ctx, &node.value) || is_size(ctx, &node.value, MAX_STEPS)))
                 .then(|| (statement.range(), "`*` of a list in an assignment"))
         }
         _ => None,
@@ -227,6 +234,14 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
             }
             Some("round") if call.arguments.len() > 1 => Some("the number of digits of `round`"),
             Some("print") if !call.arguments.keywords.is_empty() => Some("keyword arguments of `print`"),
+            Some("getattr")
+                if call.arguments.args.get(1).is_some_and(|name| !name.is_string_literal_expr()) =>
+            {
+                Some("`getattr` with a computed name")
+            }
+            Some("any" | "all") if call.arguments.args.first().is_some_and(|it| yields_tensors(ctx, it)) => {
+                Some("`any` and `all` of a list of Tensors")
+            }
             Some("sum") if call.arguments.args.first().is_some_and(|values| holds_tensors(ctx, values)) => {
                 Some("`sum` of a list of Tensors")
             }
@@ -245,6 +260,8 @@ fn of_call(ctx: &FunctionContext, expression: &Expr) -> Option<&'static str> {
                 }
                 let method = call.func.as_attribute_expr()?;
                 let what = match method.attr.as_str() {
+                    // No class of TorchScript has these.
+                    "_asdict" | "_replace" => return Some("this method of named tuples"),
                     "numpy" => "`.numpy()`, which its Tensors do not have",
                     // `x.norm(dim=-1)`: the operators with `dim` require `p`, too.
                     "norm" if lacks_order(&call.arguments) => "`.norm` with `dim` and without `p`",
@@ -296,12 +313,42 @@ fn lacks_order(arguments: &ast::Arguments) -> bool {
         && arguments.find_keyword("p").is_none()
 }
 
+/// Functions of the module `math` that TorchScript does not have.
+const MATHEMATICAL: [&str; 15] = [
+    "math.cbrt",
+    "math.comb",
+    "math.dist",
+    "math.exp2",
+    "math.fsum",
+    "math.hypot",
+    "math.isclose",
+    "math.isqrt",
+    "math.lcm",
+    "math.log2",
+    "math.nextafter",
+    "math.perm",
+    "math.prod",
+    "math.trunc",
+    "math.ulp",
+];
+
 /// Describes a call of a function that is written in C or uses Python that the compiler rejects: `np.exp(2.0)`.
 fn of_library(name: &str) -> Option<&'static str> {
-    if name == "torch.cuda.is_available" {
-        return Some("`torch.cuda.is_available()`");
+    match name {
+        "torch.cuda.is_available" => return Some("`torch.cuda.is_available()`"),
+        "torch.Tensor"
+        | "torch.FloatTensor"
+        | "torch.LongTensor"
+        | "torch.IntTensor"
+        | "torch.BoolTensor"
+        | "torch.cuda.FloatTensor"
+        | "torch.cuda.LongTensor" => {
+            return Some("this constructor: use `torch.tensor`");
+        }
+        _ => {}
     }
     Some(match name.split_once('.')?.0 {
+        "math" if MATHEMATICAL.contains(&name) => "this function of the module `math`",
         "numpy" => "functions of NumPy",
         "scipy" => "functions of SciPy",
         "copy" => "functions of the module `copy`",
@@ -373,6 +420,15 @@ fn is_size(ctx: &FunctionContext, value: &Expr, steps: usize) -> bool {
     size.is_some_and(|size| matches!(size.attr.as_str(), "shape" | "size") && is_tensor(ctx, &size.value))
 }
 
+/// Returns whether a comprehension or generator yields Tensors: `x > 0 for x in xs`.
+fn yields_tensors(ctx: &FunctionContext, values: &Expr) -> bool {
+    match values {
+        Expr::ListComp(node) => is_tensor(ctx, &node.elt),
+        Expr::Generator(node) => is_tensor(ctx, &node.elt),
+        _ => false,
+    }
+}
+
 /// Returns whether the elements of a list, tuple, comprehension or generator are Tensors.
 fn holds_tensors(ctx: &FunctionContext, values: &Expr) -> bool {
     match values {
@@ -415,10 +471,6 @@ fn is_module_container(ctx: &FunctionContext, iter: &Expr) -> bool {
         },
         _ => is_module_of(ctx, iter, &["ModuleList", "ModuleDict", "Sequential"]),
     }
-}
-
-fn is_module_list(ctx: &FunctionContext, value: &Expr) -> bool {
-    is_module_of(ctx, value, &["ModuleList"])
 }
 
 /// Returns whether a value is certainly an instance of one of these classes of `torch.nn`.

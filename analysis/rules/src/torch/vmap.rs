@@ -25,7 +25,9 @@ declare_rule! {
     /// Reports code that needs the value of a Tensor in a function that `torch.vmap` maps: Python decisions, `.item()`,
     /// `int()`, `.numpy()`, and operations whose output size depends on the values. Also random operations, unless
     /// `randomness=` allows them, and writes of mapped values into a Tensor that is created in the function, or into a
-    /// container that outlives the call.
+    /// container that outlives the call. It also reports arguments that `vmap` cannot map: numbers, Tensors whose mapped
+    /// dimensions have different sizes, and `in_dims` for another number of arguments; results that are not Tensors; and
+    /// attributes that differ between the modules that `stack_module_state` stacks.
     ///
     /// ## Why is this bad?
     /// The function runs once for the whole batch. Its Tensors stand for all rows, which may have different values, so

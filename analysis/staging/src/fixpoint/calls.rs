@@ -161,7 +161,10 @@ impl Fixpoint {
         let left_out = signature.decorators.iter().any(|name| {
             matches!(name.as_str(), "disable" | "ignore" | "unused" | "allow_in_graph" | "custom_op")
         });
-        if caller.dialect == Dialect::Torch && left_out {
+        // `torch.fx` records a call of such a function as a whole.
+        let is_recorded =
+            caller.mode == RootKind::TorchFx && signature.decorators.iter().any(|name| name == "wrap");
+        if caller.dialect == Dialect::Torch && (left_out || is_recorded) {
             return None;
         }
         let document = self.documents[callee.document];
