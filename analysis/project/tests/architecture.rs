@@ -83,6 +83,25 @@ fn only_the_oracle_depends_on_ty() {
     }
 }
 
+/// `test = false` spares the compilation of a library for unit tests, and would hide such a test.
+#[test]
+fn libraries_without_unit_tests_have_none() {
+    for (name, folder) in crates() {
+        let manifest: toml::Table =
+            toml::from_str(&fs::read_to_string(folder.join("Cargo.toml")).unwrap()).unwrap();
+        let library = manifest.get("lib").and_then(toml::Value::as_table);
+        if library.and_then(|it| it.get("test")).and_then(toml::Value::as_bool) == Some(false) {
+            let files = modules(&folder.join("src"));
+            let hidden: Vec<_> = files.iter().filter(|(_, text)| text.contains("#[test]")).collect();
+            assert!(
+                hidden.is_empty(),
+                "{name}: {:?}",
+                hidden.iter().map(|(module, _)| module).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
 #[test]
 fn import_cycles_between_files_are_small() {
     for (name, folder) in crates() {

@@ -1,4 +1,5 @@
-//! Attributes whose values a compiled function has captured, and that change before its next call:
+//! Attributes and items of dictionaries whose values a compiled function has captured, and that change before its next
+//! call:
 //!
 //! ```python
 //! @tf.function
@@ -126,13 +127,12 @@ impl<'a> Evaluation<'_, 'a> {
         let key = self.function_key(function);
         // JAX traces numbers that are not static.
         let traces_numbers = compiled.mode == Mode::Jit && compiled.constants.are_none();
-        self.traces_arguments = traces_numbers;
         let constant = |value: &Value<'a>| match value {
             Value::Int(_) | Value::Float(_) | Value::Bool(_) if traces_numbers => None,
             value => value.constant(),
         };
         let constants: Vec<_> = arguments.values().map(constant).collect();
-        self.function = Some(key);
+        (self.function, self.traces_arguments) = (Some(key), traces_numbers);
         let is_new = self.signatures.insert((key, constants));
         for capture in self.captures.iter_mut().filter(|it| it.function == key && it.has_changed) {
             capture.is_stale |= !is_new;

@@ -22,7 +22,7 @@ pub(super) struct Hierarchy<'a> {
     pub is_module: bool,
     /// Whether the fields of the class are the parameters of its constructor.
     is_record: bool,
-    pub(super) is_named_tuple: bool,
+    pub is_named_tuple: bool,
     /// Whether the class is a `torch.autograd.Function`.
     pub is_differentiable: bool,
     /// The module of torch from which the class derives: `Linear`, `ModuleList`.
@@ -77,7 +77,8 @@ impl<'a> Evaluation<'_, 'a> {
         if hierarchy.library.is_some()
             && !hierarchy.classes.iter().any(|class| method(class, "__init__").is_some())
         {
-            // The fields of a module are arguments of its constructor, those of its bases first.
+            // The fields of a module are arguments of its constructor, those of its bases first. With bases, only keywords
+            // are followed.
             let is_only = hierarchy.classes.len() == 1;
             let fields = hierarchy.classes.iter().flat_map(|class| &class.body);
             let names = fields.filter_map(|field| field.as_ann_assign_stmt()?.target.as_name_expr());

@@ -14,13 +14,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use ag_db::Document;
 use ruff_python_ast as ast;
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 
 use super::calls::Arguments;
-use super::faults::{Fault, Reach};
+use super::faults::Fault;
 use super::transformations::{Level, NNX, Passing, StateKind, Stateful, passing};
 use super::values::{Object, Partial, Value};
 use super::{Evaluated, Evaluation};
@@ -84,11 +83,6 @@ impl<'a> Evaluation<'_, 'a> {
                 _ => return self.record_fault(place, reach, Fault::OuterState),
             }
         }
-    }
-
-    pub(super) fn record_fault(&mut self, place: (Document, TextRange), reach: Reach, fault: Fault) {
-        let known = self.places.entry(place).or_insert((reach, fault));
-        known.0 = known.0.max(reach);
     }
 
     /// Returns whether the class of an object derives from a class of `flax.nnx`.

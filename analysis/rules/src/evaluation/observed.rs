@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::Arguments;
 use super::classes::method;
-use super::faults::{Changing, Faults, Leaf, Reach, Traced};
+use super::faults::{Changing, Fault, Faults, Leaf, Reach, Traced};
 use super::modules::{MOST_FILES, imported};
 use super::traced::Mode;
 use super::values::{Flow, Function, Value};
@@ -384,6 +384,12 @@ impl<'c, 'a> Evaluation<'c, 'a> {
             (true, 0) => Reach::Certain,
             (true, _) => Reach::Conditional,
         }
+    }
+
+    /// Records a fault of an expression in a traced function.
+    pub(super) fn record_fault(&mut self, place: (Document, TextRange), reach: Reach, fault: Fault) {
+        let known = self.places.entry(place).or_insert((reach, fault));
+        known.0 = known.0.max(reach);
     }
 
     /// Returns whether the type of an expression shows that it is traced. The types of parameters may be assumptions or

@@ -93,16 +93,19 @@ enum Dependence {
     /// The value does not depend on the argument, or not certainly.
     None,
     Smooth,
-    /// The value depends on the argument through a `while_loop`.
-    Loop,
-    /// A host callback receives a value that depends on the argument.
-    Callback,
+    /// The value depends on the argument through an operation that cannot be transformed.
+    Through(Obstacle),
 }
 
-/// What a transformation cannot transform in a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+const LOOP: Dependence = Dependence::Through(Obstacle::Loop);
+const CALLBACK: Dependence = Dependence::Through(Obstacle::Callback);
+
+/// An operation that a transformation does not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Obstacle {
+    /// `lax.while_loop`
     Loop,
+    /// A host callback receives a value that depends on the argument.
     Callback,
 }
 
@@ -118,8 +121,7 @@ pub(super) fn without_derivative<'a>(
 ) -> Option<Obstacle> {
     let flow = Flow { evaluator, steps: Cell::new(MAX_STEPS), maps: false };
     match flow.result(function, &[Passed::of(Dependence::Smooth)], &Parameters::default(), DEEPEST) {
-        Dependence::Loop => Some(Obstacle::Loop),
-        Dependence::Callback => Some(Obstacle::Callback),
+        Dependence::Through(obstacle) => Some(obstacle),
         Dependence::None | Dependence::Smooth => None,
     }
 }
@@ -134,7 +136,7 @@ pub(super) fn maps_callback<'a>(
     let dependence = |mapped: &bool| if *mapped { Dependence::Smooth } else { Dependence::None };
     let passed: Vec<Passed> = is_mapped.iter().map(|mapped| Passed::of(dependence(mapped))).collect();
     let flow = Flow { evaluator, steps: Cell::new(MAX_STEPS), maps: true };
-    flow.result(function, &passed, &Parameters::default(), DEEPEST) == Dependence::Callback
+    flow.result(function, &passed, &Parameters::default(), DEEPEST) == CALLBACK
 }
 
 /// The known properties of the parameters of a function that is followed.
@@ -215,7 +217,7 @@ impl<'a> Flow<'_, '_, 'a> {
         };
         let values = call.arguments.args.iter().skip(2).map(|value| self.of(value, scope, known, depth));
         let depends = values.max().unwrap_or(Dependence::None);
-        Some(if depends > Dependence::None && is_rejected { Dependence::Callback } else { depends })
+        Some(if depends > Dependence::None && is_rejected { CALLBACK } else { depends })
     }
 
     /// Returns the expression that a function returns, the scope of its body, and the known properties of its
@@ -378,12 +380,13 @@ impl<'a> Flow<'_, '_, 'a> {
         let is_integer =
             matches!(&value, Value::Leaf(leaf) if leaf.dtype.is_some_and(|(it, _)| !it.is_inexact()));
         let depends = self.of(init, scope, known, depth).max(reads);
-        if depends == Dependence::Callback || self.maps {
-            depends
-        } else if depends > Dependence::None && !is_integer {
-            Dependence::Loop
-        } else {
-            Dependence::None
+        match depends {
+            // `jax.vmap` maps loops.
+            _ if self.maps => depends,
+            CALLBACK => depends,
+            Dependence::None => depends,
+            _ if is_integer => Dependence::None,
+            _ => LOOP,
         }
     }
 

@@ -25,7 +25,8 @@ declare_rule! {
     /// Finds an attribute of a Python object that a `tf.function` or a function under `jax.jit` reads, directly or in
     /// the functions that it calls, if a loop in eager code both assigns the attribute and calls the compiled function.
     /// The assignment may be in a function that the loop calls. An attribute that code changes through another object, as
-    /// in `schedule.layer.rate = 0.1`, is found by evaluating the program. Also finds an attribute that the training step
+    /// in `schedule.layer.rate = 0.1`, is found by evaluating the program, and for `jax.jit` any attribute, and any item
+    /// of a dictionary, that changes between two calls. Also finds an attribute that the training step
     /// of a Keras model reads, and that a callback of the file assigns: `self.model.rate = 0.1`.
     ///
     /// ## Why is this bad?

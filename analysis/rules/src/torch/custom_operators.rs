@@ -15,6 +15,7 @@ use ag_index::index::{file_index, tree};
 use ag_staging::queries;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
 
 use super::super::FunctionContext;
 use super::operator_arguments::TORCH_OPERATOR_ARGUMENTS;
@@ -32,7 +33,7 @@ pub(super) fn check(ctx: &FunctionContext) {
         if document != ctx.document && mentions_fake(text(ctx.db, ctx.document).as_str(), operator) {
             continue;
         }
-        if handles_tracing(ctx, ruff_text_size::Ranged::range(call)) {
+        if handles_tracing(ctx, call.range()) {
             continue;
         }
         let message = format!(
@@ -53,11 +54,7 @@ fn called(ctx: &FunctionContext, call: &ast::ExprCall) -> Option<(Document, Name
     if ctx.imports.get(&name.id).is_none() {
         return Some((ctx.document, name.id.clone()));
     }
-    let site = ctx
-        .types
-        .calls
-        .iter()
-        .find(|it| it.location.range == ruff_text_size::Ranged::range(call) && !it.implicit)?;
+    let site = ctx.types.calls.iter().find(|it| it.location.range == call.range() && !it.implicit)?;
     let [target] = site.targets.as_slice() else { return None };
     Some((target.document, target.path.qualname.clone()))
 }

@@ -3,6 +3,7 @@
 //! ```python
 //! error = torch.full((), float("inf"))
 //! while_loop(unfinished, lambda i, x, error: (i + 1, x / 2, x.abs()), (count, x, error))     # (3,) instead of ()
+//! torch.cond(x.sum() > 0, lambda x: x, lambda x: x.sum(), (x,))                              # (3,) or ()
 //! ```
 
 use ruff_text_size::TextRange;
@@ -35,6 +36,38 @@ impl<'a> Evaluation<'_, 'a> {
             }
         }
         Ok(Value::tuple(results))
+    }
+
+    /// Evaluates `torch.cond(predicate, true_fn, false_fn, operands)`.
+    pub(super) fn cond(&mut self, arguments: &Arguments<'a>, range: TextRange) -> Evaluated<Value<'a>> {
+        let operands = match arguments.get(3, "operands") {
+            None => Some(Vec::new()),
+            Some(operands) => operands.elements(),
+        };
+        let (Some(first), Some(second), Some(operands)) =
+            (arguments.get(1, "true_fn").cloned(), arguments.get(2, "false_fn").cloned(), operands)
+        else {
+            arguments.forget();
+            return Ok(Value::Unknown);
+        };
+        let left = self.call(&first, Arguments::of(operands.clone()), range)?;
+        let right = self.call(&second, Arguments::of(operands), range)?;
+        if let (Value::Tensor(Some(one), _), Value::Tensor(Some(other), _)) = (&left, &right)
+            && one.len() != other.len()
+            && !self.is_exploring
+        {
+            let message = format!(
+                "the branches of `torch.cond` return Tensors with different numbers of dimensions: {} and {}",
+                shown(one),
+                shown(other)
+            );
+            self.report(range, Kind::Operator, message);
+        }
+        Ok(match (&left, &right) {
+            (Value::Tensor(one, _), Value::Tensor(other, _)) if one == other => left,
+            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
+            _ => Value::Unknown,
+        })
     }
 }
 

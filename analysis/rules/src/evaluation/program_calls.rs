@@ -154,40 +154,4 @@ impl<'a> Evaluation<'_, 'a> {
         };
         def.decorator_list.is_empty() && (is_traced || !hierarchy.classes.iter().any(is_mentioned))
     }
-
-    /// Evaluates `torch.cond(predicate, true_fn, false_fn, operands)`.
-    pub(super) fn cond(
-        &mut self,
-        arguments: &Arguments<'a>,
-        range: TextRange,
-    ) -> super::Evaluated<Value<'a>> {
-        let operands = match arguments.get(3, "operands") {
-            None => Some(Vec::new()),
-            Some(operands) => operands.elements(),
-        };
-        let (Some(first), Some(second), Some(operands)) =
-            (arguments.get(1, "true_fn").cloned(), arguments.get(2, "false_fn").cloned(), operands)
-        else {
-            arguments.forget();
-            return Ok(Value::Unknown);
-        };
-        let left = self.call(&first, Arguments::of(operands.clone()), range)?;
-        let right = self.call(&second, Arguments::of(operands), range)?;
-        if let (Value::Tensor(Some(one), _), Value::Tensor(Some(other), _)) = (&left, &right)
-            && one.len() != other.len()
-            && !self.is_exploring
-        {
-            let message = format!(
-                "the branches of `torch.cond` return Tensors with different numbers of dimensions: {} and {}",
-                super::calls::shown(one),
-                super::calls::shown(other)
-            );
-            self.report(range, Kind::Operator, message);
-        }
-        Ok(match (&left, &right) {
-            (Value::Tensor(one, _), Value::Tensor(other, _)) if one == other => left,
-            (Value::Tensor(..), Value::Tensor(..)) => Value::unshaped(),
-            _ => Value::Unknown,
-        })
-    }
 }
